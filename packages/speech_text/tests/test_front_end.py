@@ -19,8 +19,8 @@ def check(segments: list[Segment], sent: str, max_phonemes: int = 510) -> None:
         for word in segment.words:
             assert word.text == sent[word.start_char : word.end_char]
             assert word.text.strip() == word.text != ""
-            assert at <= word.start_char
-            at = word.end_char
+            assert at <= word.start_char < word.end_char
+            at = word.start_char
             assert 0 <= word.phoneme_start < word.phoneme_end <= len(segment.phonemes)
         assert segment.start_char <= segment.words[0].start_char
         assert segment.words[-1].end_char <= segment.end_char

@@ -7,17 +7,15 @@ unknown, and a token that misaki passes over in silence ("9" in "x9y") is said a
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 from speech_text.errors import LanguageUnsupported
+from speech_text.scripts import is_readable
 from speech_text.spoken import Override, Spoken
 
 _UNKNOWN = "❓"
 _ALNUM = re.compile(r"[^\W_]")
-#: Scripts (first words of Unicode character names) whose letters espeak reads in an English sentence.
-_READABLE = ("LATIN", "GREEK", "CYRILLIC", "DEVANAGARI", "FULLWIDTH", "MODIFIER", "DIGIT", "SUPERSCRIPT", "SUBSCRIPT")
 
 
 class EnglishPronouncer:
@@ -52,7 +50,7 @@ class EnglishPronouncer:
 
     def __call__(self, text: str, overrides: Sequence[Override] = ()) -> list[Spoken]:
         """See `Pronouncer`."""
-        preprocessed = _features(text, overrides)
+        preprocessed = self._features(text, overrides)
         _, tokens = self._g2p(text, preprocess=lambda _: preprocessed)
         spoken: list[Spoken] = []
         at = 0
@@ -76,32 +74,32 @@ class EnglishPronouncer:
         phonemes, _ = self._g2p(" ".join(character for character in word if character.isalnum()), preprocess=None)
         return str(phonemes)
 
+    def _features(
+        self, text: str, overrides: Sequence[Override]
+    ) -> tuple[str, list[str], dict[int, str | int | float]]:
+        """What misaki's own preprocessor makes of `[word](/phonemes/)`: text, tokens, and features by token."""
+        tokens: list[str] = []
+        features: dict[int, str | int | float] = {}
+        done = 0
+        for override in overrides:
+            tokens.extend(text[done : override.start].split())
+            words = text[override.start : override.end]
+            phonemes = override.phonemes
+            if override.letters:
+                phonemes, _ = self._g2p.lexicon.get_NNP(words)
+            if phonemes is not None:
+                features[len(tokens)] = f"/{phonemes}"
+            elif override.stress is not None:
+                stress = override.stress
+                features[len(tokens)] = int(stress) if stress == int(stress) else stress
+            tokens.append(words)
+            done = override.end
+        tokens.extend(text[done:].split())
+        return text, tokens, features
+
     def _say_unknown_word(self, token: Any) -> tuple[str | None, int | None]:
         """misaki's fallback: espeak, for scripts that it can read."""
-        if not all(_is_readable(character) for character in token.text if character.isalnum()):
+        if not is_readable(token.text):
             return None, None
         phonemes, rating = self._fallback(token)
         return phonemes, rating
-
-
-def _is_readable(character: str) -> bool:
-    return character.isascii() or unicodedata.name(character, "").startswith(_READABLE)
-
-
-def _features(text: str, overrides: Sequence[Override]) -> tuple[str, list[str], dict[int, str | int | float]]:
-    """What misaki's own preprocessor makes of `[word](/phonemes/)`: the text, its tokens, and features by token."""
-    tokens: list[str] = []
-    features: dict[int, str | int | float] = {}
-    done = 0
-    for override in overrides:
-        tokens.extend(text[done : override.start].split())
-        words = text[override.start : override.end]
-        if override.phonemes is not None:
-            features[len(tokens)] = f"/{override.phonemes}"
-        elif override.stress is not None:
-            stress = override.stress
-            features[len(tokens)] = int(stress) if stress == int(stress) else stress
-        tokens.append(words)
-        done = override.end
-    tokens.extend(text[done:].split())
-    return text, tokens, features
