@@ -8,6 +8,7 @@ unknown, and a token that misaki passes over in silence ("9" in "x9y") is said a
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from speech_text.errors import LanguageUnsupported
@@ -50,13 +51,16 @@ class EnglishPronouncer:
 
     def __call__(self, text: str, overrides: Sequence[Override] = ()) -> list[Spoken]:
         """See `Pronouncer`."""
-        preprocessed = self._features(text, overrides)
-        _, tokens = self._g2p(text, preprocess=lambda _: preprocessed)
+        shown, places, overrides = _join_letters(text, overrides)
+        preprocessed = self._features(shown, overrides)
+        _, tokens = self._g2p(shown, preprocess=lambda _: preprocessed)
         spoken: list[Spoken] = []
         at = 0
         for token in tokens:
             end = at + len(token.text)
-            spoken.append(self._token(text, at, end, token.phonemes, bool(token.whitespace)))
+            said = self._token(shown, at, end, token.phonemes, bool(token.whitespace))
+            last = places[said.end - 1] + 1 if said.end > said.start else places[said.start]
+            spoken.append(replace(said, start=places[said.start], end=last))
             at = end + len(token.whitespace)
         return spoken
 
@@ -103,3 +107,20 @@ class EnglishPronouncer:
             return None, None
         phonemes, rating = self._fallback(token)
         return phonemes, rating
+
+
+def _join_letters(text: str, overrides: Sequence[Override]) -> tuple[str, list[int], list[Override]]:
+    """The text with `p m` as `PM`, which spaCy takes for one word, and where each of its characters was before."""
+    shown, places = "", list[int]()
+    moved: list[Override] = []
+    done = 0
+    for override in overrides:
+        shown += text[done : override.start]
+        places += range(done, override.start)
+        start = len(shown)
+        inside = [i for i in range(override.start, override.end) if not override.letters or not text[i].isspace()]
+        shown += "".join(text[i].upper() if override.letters else text[i] for i in inside)
+        places += inside
+        moved.append(replace(override, start=start, end=len(shown)))
+        done = override.end
+    return shown + text[done:], [*places, *range(done, len(text) + 1)], moved

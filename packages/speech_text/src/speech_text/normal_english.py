@@ -16,7 +16,7 @@ from speech_text.normal_words import abbreviation_rules, acronym_rules, roman_ru
 from speech_text.quantities import CURRENCY_CODES, CURRENCY_SIGNS, UNITS, currency_name, month_name, unit_name
 from speech_text.speakable import Rule
 
-_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 _MAGNITUDES = {
     "k": "thousand",
     "K": "thousand",
@@ -326,7 +326,7 @@ def english_rules(language: str) -> tuple[Rule, ...]:
         ),
         _rule("out of", r"(?<![\w/.-])(\d+)/(10|100)(?![\w/]|[.,]\d)", _filled(r"\1 out of \2")),
         _rule("version", r"(?<![\w.])(v\.? ?|V|ver\. ?)?(\d+(?:\.\d+){2,5})(?![\w])", _version),
-        _rule("version", r"\b(v)(\d+(?:\.\d+)*)\b", _version),
+        _rule("version", r"(?<!slash )\b(v)(\d+(?:\.\d+)*)\b", _version),
         _rule("version", rf"\b((?:{_PRODUCTS}) )(\d+\.\d+)(?![\w.]\d)", _version),
         _rule("point zero", r"(?<![\w.,])(\d+)\.(0+)(?![\w.])", lambda found: f"{found[1]} point {' '.join(found[2])}"),
         _rule(

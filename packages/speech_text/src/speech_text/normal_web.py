@@ -30,7 +30,7 @@ def web_rules(language: str) -> tuple[Rule, ...]:
     def read(found: re.Match[str]) -> str:
         address = _UNSAID.sub("", found[0])
         said = _SIGN.sub(lambda sign: f" {signs[sign[0]]} ", address)
-        said = re.sub(r"[^\w\s]+", " ", said)
+        said = re.sub(r"[^\w\s\u0900-\u097f]+", " ", said)
         return " ".join(said.split()) or " "
 
     return (

@@ -99,6 +99,8 @@ _LETTERS = frozenset(
     AAA EOD OEM ORM AMA"""
     )
 )
+#: Of those, the ones that are words as well.
+_LETTERS_OR_WORDS = frozenset(("IT", "US", "ID", "OS"))
 #: Capital words of two and three letters that are words when somebody shouts.
 _WORDS = frozenset(
     _words(
@@ -107,14 +109,18 @@ _WORDS = frozenset(
     FEW FIT FIX FLY FOR FUN GET GOD GOT GUY HAD HAS HER HEY HIM HIS HIT HOT HOW ICE ILL ITS JOB JOY KEY KID
     LAW LAY LED LEG LET LIE LOT LOW MAD MAN MAP MAY MEN MIX MOM NET NEW NOT NOW ODD OFF OIL OLD ONE OUR OUT
     OWN PAY PET PUT RED RUN SAD SAW SAY SEA SEE SET SHE SIT SIX SKY SON SUN TAX TEA TEN THE TIE TOO TOP TRY
-    TWO USE WAR WAS WAY WET WHO WHY WIN WON YES YET YOU ZIP RAM ROM PIN SIM LAN WAN GIF JPEG SQL NASA NATO
-    LASER RADAR OPEC FIFA UNESCO UNICEF AIDS SARS COVID ASAP SWAT NAFTA NASDAQ SAT MAC GUI HIPAA LAMP SCUBA
-    POTUS SCOTUS FEMA OSHA REST SOAP CRUD SaaS RAG YAML TOML JSON"""
+    TWO USE WAR WAS WAY WET WHO WHY WIN WON YES YET YOU ZIP"""
+    )
+)
+#: Acronyms that are said as words.
+_SAID_AS_WORDS = frozenset(
+    _words(
+        """RAM ROM PIN SIM LAN WAN GIF JPEG SQL NASA NATO LASER RADAR OPEC FIFA UNESCO
+        UNICEF AIDS SARS COVID ASAP SWAT NAFTA NASDAQ SAT MAC GUI HIPAA LAMP SCUBA POTUS SCOTUS FEMA OSHA REST SOAP CRUD SaaS RAG YAML TOML JSON"""
     )
 )
 _ACRONYM = re.compile(r"(?<![\w.'’&/-])([A-Z]{2,5})(?![\w’']|\.\w|-[a-z])")
 _DOTTED = re.compile(r"(?<!\w)((?:[A-Z]\.){2,6})(?!\w)")
-_CAPITALS = re.compile(r"(?<!\w)[A-Z]{2,}(?!\w)")
 
 _ROMAN = r"(?:X{0,3}(?:IX|IV|V?I{0,3})|L?X{0,3}(?:IX|IV|V?I{0,3})|XC(?:IX|IV|V?I{0,3}))"
 _MONARCHS = _words(
@@ -201,7 +207,9 @@ def acronym_rules() -> tuple[Rule, ...]:
 
     def acronym(found: re.Match[str]) -> str | None:
         word = found[1]
-        if word in _WORDS:
+        if word in _WORDS or word in _SAID_AS_WORDS:
+            return None
+        if word in _LETTERS_OR_WORDS and _is_shouted(found):
             return None
         if word not in _LETTERS and (_is_shouted(found) or (len(word) > 3 and re.search("[AEIOUY]", word))):
             return None
@@ -217,7 +225,8 @@ def _is_shouted(found: re.Match[str]) -> bool:
     """Whether the words beside it are in capitals as well and are no acronyms themselves."""
     before = found.string[: found.start()].split()[-1:]
     after = found.string[found.end() :].split(None, 1)[:1]
+    known = _LETTERS | _SAID_AS_WORDS
     beside = [word.strip(".,!?;:\"'()") for word in (*before, *after)]
     return any(
-        len(word) > 1 and word.isupper() and word not in _LETTERS and re.search("[AEIOUY]", word) for word in beside
+        len(word) > 1 and word.isupper() and word not in known and re.search("[AEIOUY]", word) for word in beside
     )

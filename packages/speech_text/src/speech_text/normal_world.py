@@ -266,7 +266,7 @@ def world_rules(language: str) -> tuple[Rule, ...]:
 def _world_rules(language: str) -> tuple[Rule, ...]:
     tongue = _TONGUES[language]
     decimal, group = re.escape(tongue.decimal), re.escape(tongue.group)
-    number = rf"\d{{1,3}}(?:{group}\d{{2,3}})+(?:{decimal}\d+)?|\d+(?:[.,]\d+)?"
+    number = rf"(?:\d{{1,3}}(?:{group}\d{{2,3}})+(?:{decimal}\d+)?|\d+(?:[.,]\d+)?)"
     signs = "|".join(re.escape(sign) for sign in sorted(CURRENCY_SIGNS, key=len, reverse=True))
     units = "|".join(re.escape(sign) for sign in sorted(UNITS, key=len, reverse=True) if sign not in _AMBIGUOUS_UNITS)
     glued = "|".join(("m", "l", "L", "V", "W", "g", "s"))

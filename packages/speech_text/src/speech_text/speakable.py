@@ -80,6 +80,8 @@ def _rule(name: str, pattern: str, replacement: Replacement, flags: int = 0) -> 
 
 
 _LINE = re.MULTILINE
+_BREAK = r"\s*<(?:br|hr|/p|/div|/li|/h[1-6]|/tr)\s*/?>"
+_ATTRIBUTE = r"[A-Za-z_:@][\w:.-]*(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+))?"
 
 #: In the order in which they are applied.
 DEFAULT_RULES: tuple[Rule, ...] = (
@@ -87,8 +89,9 @@ DEFAULT_RULES: tuple[Rule, ...] = (
     _rule("unseen html", r"(?is)<(script|style|head|svg)\b[^<>]*>.*?</\1\s*>", " "),
     _rule("struck text", r"~~(?=\S)(.+?)(?<=\S)~~|(?is:<(?:del|s|strike)>.*?</(?:del|s|strike)>)", " ", re.DOTALL),
     _rule("autolink", r"<(?:mailto:)?(\ue000)>", _group(1)),
-    _rule("html break", r"(?i)<(?:br|hr|/p|/div|/li|/h[1-6]|/tr)\s*/?>", ", "),
-    _rule("html tag", r"</?[A-Za-z][A-Za-z0-9-]*(?:\s+[^<>]*)?/?>", ""),
+    _rule("html break", rf"(?i)(?<=[.!?:;,]){_BREAK}", " "),
+    _rule("html break", rf"(?i){_BREAK}", ", "),
+    _rule("html tag", rf"</?[A-Za-z][A-Za-z0-9-]*(?:\s+{_ATTRIBUTE})*\s*/?>", ""),
     _rule("html entity", r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});", _entity),
     _rule("image", r"!\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)", _group(1)),
     _rule("link", r"\[([^\[\]]+)\]\((?:[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)", _group(1)),
@@ -107,7 +110,6 @@ DEFAULT_RULES: tuple[Rule, ...] = (
     _rule("emphasis", r"\*+|(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)|~~+", ""),
     _rule("tick", r"`+", ""),
     _rule("snake case", r"(?<=\w)_+(?=\w)", " "),
-    _rule("escape", r"\\([\\`*_{}\[\]()#+.!|>~$-])", _group(1)),
     _rule("emoji", EMOJI.pattern, " "),
     _rule("stray mark", r"(?<!\S)(?:[|^~\\#]+|[<>](?!\s*\d))(?!\S)", " "),
 )
@@ -160,11 +162,12 @@ class SpeakableFilter:
         for place in _PLACEHOLDER.finditer(piece.text):
             whole = whole.join(piece.part(done, place.start())).join(kept[piece.starts[place.start()]])
             done = place.end()
-        return whole.join(piece.part(done, len(piece.text)))
+        return whole.join(piece.part(done, len(piece.text))).sub(_ESCAPED, _group(1))
 
 
-#: What the rules must not look into: inline pronunciations and addresses ("a_b", "~x" are no markup there).
-_KEPT = re.compile(f"{INLINE.pattern}|{ADDRESS.pattern}")
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~$-])")
+#: What the rules must not look into: inline pronunciations, addresses ("a_b", "~x" are no markup there), escapes.
+_KEPT = re.compile(f"{INLINE.pattern}|{ADDRESS.pattern}|{_ESCAPED.pattern}")
 #: A private-use character that stands for one of them while the rules run.
 _PLACEHOLDER = re.compile("\ue000")
 _FENCE = re.compile(r"[^\S\n]{0,3}(?:>[^\S\n]?)?(?:[-*+][^\S\n]+)?(`{3,}|~{3,})")
