@@ -15,6 +15,7 @@ from speech_text.normal_web import web_rules
 from speech_text.normal_words import abbreviation_rules, acronym_rules, roman_rules
 from speech_text.quantities import CURRENCY_CODES, CURRENCY_SIGNS, UNITS, currency_name, month_name, unit_name
 from speech_text.speakable import Rule
+from speech_text.traced import Replacement
 
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 _MAGNITUDES = {
@@ -34,6 +35,8 @@ _MAGNITUDE = r"(?:thousand|million|billion|trillion|bn|mn|tn|mio|[kKmMbBT])"
 _MONTHS = {month_name(number, "en-us"): number for number in range(1, 13)}
 _MONTHS_SHORT = {name[:3]: name for name in _MONTHS} | {"Sept": "September"}
 _HOUR = r"(?<![\d:.,/-])([01]?\d|2[0-4])"
+#: A number with more digits than this is not one word any more.
+_LONGEST_NAME = 24
 _BEFORE_DECADE = re.compile(r"(?:\b(?:the|early|mid|late|his|her|my|our|your|their|its)[ -]|['’])$", re.IGNORECASE)
 _HALF_DAY = r"([ap])\.?\s?(m)\b(?:\.(?![\"'”’)]*\s*$))?"
 
@@ -187,9 +190,14 @@ def _phone(found: re.Match[str]) -> str:
     return f"plus {said}" if found[0].startswith("+") else said
 
 
-def _digits(found: re.Match[str]) -> str:
-    """A long number that is a name, digit by digit in groups of three, the last of up to four."""
+def _digits(found: re.Match[str]) -> str | tuple[str | tuple[int, int], ...]:
+    """A long number that is a name, digit by digit in groups of three, the last of up to four.
+
+    One that would fill a breath is a row of words, each digit its own.
+    """
     digits = found[0]
+    if len(digits) > _LONGEST_NAME:
+        return tuple(part for i in range(*found.span()) for part in ((i, i + 1), " "))
     groups = []
     while len(digits) > 4:
         groups.append(digits[:3])
@@ -230,7 +238,7 @@ def _filled(template: str) -> Callable[[re.Match[str]], str]:
     return lambda found: found.expand(template)
 
 
-def _rule(name: str, pattern: str, replacement: str | Callable[[re.Match[str]], str | None], flags: int = 0) -> Rule:
+def _rule(name: str, pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
     return Rule(name, re.compile(pattern, flags), replacement)
 
 
