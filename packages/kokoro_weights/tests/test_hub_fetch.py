@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
-from kokoro_weights.errors import SourceUnavailable
+from kokoro_weights.errors import SourceMissing, SourceUnavailable
 from kokoro_weights.hub_fetch import HubFetch
 from kokoro_weights.pins import load
 
@@ -83,3 +84,9 @@ def test_the_clients_own_notices_are_quiet_only_meanwhile(endpoint: str, tmp_pat
     with pytest.raises(SourceUnavailable):
         HubFetch(PINS, endpoint=endpoint, cache=tmp_path)("nothing", lambda *_: None)
     assert logger.level == before
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(SourceMissing, match=r"kokoro-weights\[hub\]"):
+        HubFetch(PINS)("config.json", lambda *_: None)

@@ -112,7 +112,6 @@ def test_the_pieces_become_the_layout(registry: Registry, cache: Path) -> None:
 def test_a_part_with_other_bytes_is_refused_by_name(registry: Registry, cache: Path) -> None:
     (registry.root / "part-2").write_bytes(b"second halF")
     assert "part-2: part-2: expected sha256" in refusal(registry, cache, HashMismatch)
-    assert registry.asked == []
 
 
 def test_a_truncated_part_is_refused_by_name(registry: Registry, cache: Path) -> None:

@@ -8,9 +8,11 @@ Exit codes: 0 done; 1 anything unforeseen; 2 wrong usage; 3 there are no prepare
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -213,8 +215,15 @@ def list_voices(directory: Path | None) -> list[dict[str, str]]:
 
 def main() -> None:
     """The entry point: one clear line and an exit code for every error that we know."""
+    signal.signal(signal.SIGTERM, _end)
     try:
         app()
     except WeightsError as error:
         typer.echo(f"kokoro-weights: {' '.join(str(error).split())}", err=True)
         sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1))
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Leave on SIGTERM by unwinding, so that a preparation takes its temporary files with it."""
+    del frame
+    sys.exit(128 + number)
