@@ -16,6 +16,7 @@ from __future__ import annotations
 import io
 import pickle
 import pickletools
+import struct
 import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -59,6 +60,14 @@ _OPCODES: Final = frozenset(
 )
 
 
+_BROKEN_ARCHIVE: Final = (
+    *(zipfile.BadZipFile, OSError, EOFError, struct.error),
+    ValueError,  # member names that are not UTF-8
+    RuntimeError,  # encryption, and NotImplementedError for features that zipfile lacks
+)
+"""What zipfile raises for files that are broken or were never archives."""
+
+
 @dataclass(frozen=True, slots=True)
 class _StorageType:
     """Stands in for torch.FloatStorage and its kin. It cannot be called."""
@@ -84,7 +93,7 @@ def read_checkpoint(path: Path) -> Tensors:
             return _read(archive, path.name)
     except CheckpointRefused as error:
         raise CheckpointRefused(f"{path.name}: {error}") from error
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except _BROKEN_ARCHIVE as error:
         raise CheckpointRefused(f"{path.name}: expected a zip archive of torch.save, found {error}") from error
 
 

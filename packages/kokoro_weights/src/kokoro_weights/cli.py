@@ -8,10 +8,12 @@ Exit codes: 0 done; 1 anything unforeseen; 2 wrong usage; 3 there are no prepare
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -28,9 +30,8 @@ from kokoro_weights.errors import (
     StorageError,
     WeightsError,
 )
-from kokoro_weights.language import voice_traits
-from kokoro_weights.pins import load
 from kokoro_weights.preparation import default_cache, prepare, prepared_directories
+from kokoro_weights.summary import list_voices, summary
 
 EXIT_CODES: tuple[tuple[type[WeightsError], int], ...] = (
     (SourceUnknown, 2),
@@ -178,43 +179,17 @@ def list_command(
     Console().print(table)
 
 
-def summary(weights: WeightsDirectory) -> dict[str, Any]:
-    """What --json says about a prepared directory."""
-    manifest = weights.manifest
-    return {
-        "path": str(weights.path),
-        "content": manifest.content,
-        "source": manifest.source,
-        "model": f"{manifest.model.name} {manifest.model.version}",
-        "onnx_model": str(weights.onnx_model) if weights.onnx_model else None,
-        "safetensors_model": str(weights.safetensors_model) if weights.safetensors_model else None,
-        "voices": len(weights.voice_names),
-        "files": len(manifest.files),
-        "size_bytes": sum(entry.size_bytes for entry in manifest.files),
-    }
-
-
-def list_voices(directory: Path | None) -> list[dict[str, str]]:
-    """The voices of a prepared directory, or the pinned ones: name, tag, language, kind, licence."""
-    if directory is None:
-        licences = dict.fromkeys(load().voices, load().model.licence)
-    else:
-        manifest = WeightsDirectory.open(directory).manifest
-        by_path = {entry.path: entry.licence for entry in manifest.files}
-        licences = {name: by_path[f"voices/{name}.bin"] for name in manifest.voice_names}
-    rows = []
-    for name, licence in licences.items():
-        traits = voice_traits(name)
-        rows.append(
-            {"name": name, "tag": traits.tag, "language": traits.language, "kind": traits.kind, "licence": licence}
-        )
-    return rows
-
-
 def main() -> None:
     """The entry point: one clear line and an exit code for every error that we know."""
+    signal.signal(signal.SIGTERM, _end)
     try:
         app()
     except WeightsError as error:
         typer.echo(f"kokoro-weights: {' '.join(str(error).split())}", err=True)
         sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1))
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Leave on SIGTERM by unwinding, so that a preparation takes its temporary files with it."""
+    del frame
+    sys.exit(128 + number)

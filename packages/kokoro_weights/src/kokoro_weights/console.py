@@ -48,6 +48,7 @@ class LineProgress:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._begun: set[str] = set()
+        self._done: set[str] = set()
 
     def __call__(self, step: str, done_bytes: int, total_bytes: int | None) -> None:
         """See `Progress`."""
@@ -55,5 +56,6 @@ class LineProgress:
             self._begun.add(step)
             size = "" if total_bytes is None else f" ({total_bytes / 1e6:.1f} MB)"
             self._console.print(f"{step}{size} ...", highlight=False)
-        if done_bytes == total_bytes:
+        if done_bytes == total_bytes and step not in self._done:
+            self._done.add(step)
             self._console.print(f"{step}: done", highlight=False)

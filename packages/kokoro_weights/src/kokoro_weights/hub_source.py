@@ -1,39 +1,39 @@
 """The `hub` source: the published weights of hexgrad/Kokoro-82M at one pinned revision, as safetensors and raw voices.
 
 - `kokoro-v1_0.pth` is compared with its pinned SHA-256 before anything in it is read, then converted by `checkpoint`,
-  without torch and without unpickling. Tensor names stay the checkpoint's own: `<part>.<name without "module.">`, for
-  example `bert.embeddings.word_embeddings.weight`.
+  without torch and without executing what the pickle in it names. Tensor names stay the checkpoint's own:
+  `<part>.<name without "module.">`, for example `bert.embeddings.word_embeddings.weight`.
 - `voices/<name>.pt` are float32 [510, 1, 256]. Their values as raw bytes must have the hashes of `data/voices.json`.
   That table was made from the npm package's copies; that the hub's files hold the same bytes is an assumption, to be
   confirmed on a machine with the hub. Until then a difference is refused, by name.
 - `config.json` must agree with the pinned constants and yield the pinned vocabulary; it is written in our one form.
 
-A transport is anything that turns a path in the repository into a local file; `HubFetch` is the real one.
+The files come through a `Fetch` (`hub_fetch`), so that tests bring their own.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kokoro_weights.checkpoint import read_checkpoint
 from kokoro_weights.digest import Digest, file_sha256, require_digest, require_sha256
-from kokoro_weights.errors import CheckpointRefused, HashMismatch, SourceMissing, SourceUnavailable
+from kokoro_weights.errors import CheckpointRefused, HashMismatch, SourceMissing
+from kokoro_weights.hub_fetch import HubFetch
 from kokoro_weights.manifest import CONFIG_PATH, SAFETENSORS_PATH, VOICE_BYTES, VOICE_SHAPE
 from kokoro_weights.pins import Pins, inputs_digest, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from kokoro_weights.checkpoint import Tensors
+    from kokoro_weights.hub_fetch import Fetch
     from kokoro_weights.manifest import ModelIdentity
-    from kokoro_weights.pins import HubPins
     from kokoro_weights.progress import Progress
     from kokoro_weights.staging import Staging
 
@@ -41,49 +41,12 @@ RECIPE = 1
 """Raise it when the files made from the same pins change."""
 
 
-class HubFetch:
-    """Fetches single files of the pinned revision through huggingface_hub, which keeps them in its own cache.
-
-    `endpoint` and `cache` are huggingface_hub's; None means its own variables and defaults, HF_HUB_OFFLINE included.
-    """
-
-    def __init__(self, pins: HubPins, *, endpoint: str | None = None, cache: Path | None = None) -> None:
-        self._pins = pins
-        self._endpoint = endpoint
-        self._cache = cache
-
-    def __call__(self, path: str) -> Path:
-        """The local copy of a file of the repository.
-
-        Raises SourceMissing without the extra `hub`, SourceUnavailable when the hub does not deliver.
-        """
-        try:
-            from httpx2 import HTTPError
-            from huggingface_hub import hf_hub_download
-            from huggingface_hub.errors import EntryNotFoundError, HFValidationError, RevisionResolutionError
-        except ImportError as error:
-            raise SourceMissing(
-                "the Python package huggingface_hub is not installed; install the extra `kokoro-weights[hub]`"
-            ) from error
-        pins = self._pins
-        try:
-            found = hf_hub_download(
-                pins.repository, path, revision=pins.revision, endpoint=self._endpoint, cache_dir=self._cache
-            )
-        except (OSError, HTTPError, EntryNotFoundError, HFValidationError, RevisionResolutionError) as error:
-            raise SourceUnavailable(
-                f"the hub did not deliver {path} of {pins.repository} at {pins.revision[:12]} "
-                f"({type(error).__name__}); check the network, or use the source 'packages'"
-            ) from error
-        return Path(found)
-
-
 class HubSource:
-    """See the module's docstring. `fetch` turns a path in the repository into a local file."""
+    """See the module's docstring. `fetch` turns a path in the repository into a local file; None means the real hub."""
 
     name = "hub"
 
-    def __init__(self, pins: Pins | None = None, *, fetch: Callable[[str], Path] | None = None) -> None:
+    def __init__(self, pins: Pins | None = None, *, fetch: Fetch | None = None) -> None:
         self._pins = pins or load()
         self._fetch = fetch or HubFetch(self._pins.hub)
 
@@ -101,9 +64,10 @@ class HubSource:
         return self._pins.model
 
     def _write_config(self, staging: Staging) -> None:
+        vocabulary = _vocabulary(self._fetch(CONFIG_PATH, _ignored), self._pins.config_constants)
         staging.write(
             CONFIG_PATH,
-            [self._pins.config_bytes(_vocabulary(self._fetch(CONFIG_PATH), self._pins.config_constants))],
+            [self._pins.config_bytes(vocabulary)],
             origin=self._origin(CONFIG_PATH),
             licence=self._pins.hub.licence,
             expected=self._pins.config,
@@ -114,7 +78,7 @@ class HubSource:
         for index, name in enumerate(self._pins.voices):
             progress("fetch the voices", index * VOICE_BYTES, total_bytes)
             path = f"voices/{name}.pt"
-            data = voice_bytes(self._fetch(path))
+            data = voice_bytes(self._fetch(path, _ignored))
             try:
                 require_digest(path, expected=self._pins.voice_digest(name), found=Digest.of(data))
             except HashMismatch as error:
@@ -133,7 +97,7 @@ class HubSource:
             ) from error
         path = self._pins.hub.checkpoint_path
         progress("fetch the model", 0, None)
-        checkpoint = self._fetch(path)
+        checkpoint = self._fetch(path, lambda done_bytes, total: progress("fetch the model", done_bytes, total))
         require_sha256(path, expected=self._pins.hub.checkpoint_sha256, found=file_sha256(checkpoint))
         size_bytes = checkpoint.stat().st_size
         progress("fetch the model", size_bytes, size_bytes)
@@ -150,6 +114,10 @@ class HubSource:
 
     def _origin(self, path: str) -> str:
         return f"{self._pins.hub.repository} at revision {self._pins.hub.revision}, {path}"
+
+
+def _ignored(done_bytes: int, total_bytes: int | None) -> None:
+    """The Report for files too small for one; voices are counted whole."""
 
 
 def flatten(tensors: Tensors) -> dict[str, NDArray[Any]]:

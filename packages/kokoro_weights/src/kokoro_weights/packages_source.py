@@ -72,10 +72,10 @@ class PackagesSource:
         return inputs_digest("packages", RECIPE, asdict(pins.packages), asdict(pins.config), pins.voices)
 
     def fill(self, staging: Staging, progress: Progress) -> ModelIdentity:
-        """Write the configuration, the model and every voice. The quick refusals come before the long downloads."""
+        """Write the configuration, every voice and the model: what may be missing is asked for first."""
         self._write_config(staging)
-        self._write_model(staging, progress)
         self._write_voices(staging, progress)
+        self._write_model(staging, progress)
         return self._pins.model
 
     def _write_config(self, staging: Staging) -> None:
