@@ -37,10 +37,12 @@ from .ledger import Deadlines, RequestEvent, SpeechEvent
 from .memory import MemoryPeer, MemoryTransport
 from .sagemaker import SageMakerTransport
 from .session import SpeechSession
+from .stand_in import STAND_IN_CAPABILITIES, Peer, completes, speak_out, spell, stand_in, starts
 from .transport import Connection, Message, Transport
 from .websocket import WebSocketTransport
 
 __all__ = [
+    "STAND_IN_CAPABILITIES",
     "Audio",
     "AwsCredentials",
     "Capabilities",
@@ -52,6 +54,7 @@ __all__ = [
     "MemoryPeer",
     "MemoryTransport",
     "Message",
+    "Peer",
     "RequestEvent",
     "SageMakerTransport",
     "SpeechAccessDeniedError",
@@ -77,4 +80,9 @@ __all__ = [
     "Transport",
     "VoiceOptions",
     "WebSocketTransport",
+    "completes",
+    "speak_out",
+    "spell",
+    "stand_in",
+    "starts",
 ]

@@ -31,12 +31,15 @@ from smithy_http import Field, Fields
 from smithy_http.aio.interfaces import HTTPRequest, HTTPResponse
 from smithy_http.interfaces import HTTPRequestConfiguration
 
+from .certificates import check_certificate
+
 CrtError = crt_exceptions.AwsCrtError
 
 WINDOW_BYTES = (
     256 * 1024
 )  # about 5 s of 24 kHz PCM on its way: enough for any round trip, and all that a stalled reader holds
 _HTTPS_PORT = 443
+_SLOW_S = 1.0  # a connection that takes longer may wait for the report of a refused certificate
 _SHUTDOWN_S = 1.0  # closing a connection is local work of milliseconds; this only bounds a fault
 
 
@@ -48,12 +51,14 @@ class TlsTrust:
         if ca_pem is not None:
             options.override_default_trust_store(ca_pem)
         self.context = crt_io.ClientTlsContext(options)
+        self.ca_pem = ca_pem
 
 
 class DuplexHttp2Client:
     """An SDK transport for one duplex call at a time, over TLS with HTTP/2 only.
 
-    `send` raises what awscrt reports (`CrtError`, or a built-in error); the caller maps it.
+    `send` raises what awscrt reports (`CrtError`, or a built-in error) and `ssl.SSLError` for a certificate that is
+    not trusted; the caller maps it.
     """
 
     SUPPORTS_DUPLEX_STREAMING = True  # asked for by the SDK before it opens an event stream both ways
@@ -104,13 +109,14 @@ class DuplexHttp2Client:
     async def _connect(self, uri: URI) -> Any:
         if uri.scheme != "https":
             raise ValueError(f"the endpoint's address begins with https://; {uri.scheme}:// came")
+        port = uri.port or _HTTPS_PORT
         options = self._trust.context.new_connection_options()
         options.set_server_name(uri.host)
         options.set_alpn_list(["h2"])
         opening = _in_loop(
             crt_http.Http2ClientConnection.new(
                 uri.host,
-                uri.port or _HTTPS_PORT,
+                port,
                 socket_options=crt_io.SocketOptions(),
                 tls_connection_options=options,
                 manual_window_management=True,
@@ -119,9 +125,14 @@ class DuplexHttp2Client:
             if_nobody_waits=lambda connection: connection.close(),
         )
         try:
+            await asyncio.wait({opening}, timeout=_SLOW_S)
+            if not opening.done():
+                await check_certificate(uri.host, port, self._trust.ca_pem)
             return await opening
-        except asyncio.CancelledError:
-            if not opening.cancelled() and opening.exception() is None:
+        except BaseException:
+            if not opening.done():
+                opening.cancel()
+            elif not opening.cancelled() and opening.exception() is None:
                 opening.result().close()
             raise
 

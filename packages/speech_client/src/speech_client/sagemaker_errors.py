@@ -4,6 +4,7 @@ Modelled errors have classes; what the service's front door says (expired keys, 
 status in the response's metadata; what happened to the connection is an awscrt error at the end of a chain of causes.
 """
 
+import ssl
 from collections.abc import Iterator
 
 # the SDK ships no type information
@@ -55,10 +56,12 @@ def connect_error(error: BaseException, where: str) -> SpeechConnectError:
     name = "" if crt is None else crt.name
     if name in _NOT_HTTP2:
         return SpeechTlsError(f"{where} does not offer HTTP/2 there: the bidirectional API has its own port, 8443")
-    if "TLS" in name:
+    if "TLS" in name or any(isinstance(cause, ssl.SSLError) for cause in _causes(error)):
         return SpeechTlsError(
             f"no trusted TLS connection to {where}: pass ca_file if the server has a certificate authority of its own"
         )
+    if name == "AWS_IO_SOCKET_CLOSED":
+        return SpeechUnreachableError(f"the connection to {where} was closed before any answer: is TLS spoken there?")
     reason = f" ({name})" if name else ""
     return SpeechUnreachableError(f"nothing answers for {where}{reason}: check the address, the region and the network")
 

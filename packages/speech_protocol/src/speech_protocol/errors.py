@@ -61,7 +61,7 @@ class ProtocolError(Exception):
 
 
 class MessageError(ProtocolError):
-    """A client's message is wrong; `code`, the text and `request_id` (where the message named one) are for the client."""
+    """A client's message is wrong. `code`, `message` and `request_id` (if it had one) are what the client is told."""
 
     def __init__(self, code: ErrorCode, message: str, request_id: str | None = None) -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
 """What a server says: control events as typed values, rendered to text frames and read back.
 
-A reader meets servers newer than itself: fields that it does not know are ignored, and a type that it does not know is an
-`UnknownEvent`, to be passed over.
+A reader meets servers newer than itself: fields that it does not know are ignored, and a type that it does not know is
+an `UnknownEvent`, to be passed over.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ class Timestamps:
 
 @dataclass(frozen=True, slots=True)
 class SynthesisComplete:
-    """All audio of the request has been sent. `elapsed_s` counts from its arrival, `queue_s` is the wait before work began."""
+    """All audio of the request has been sent. `elapsed_s` counts from its arrival, `queue_s` until work on it began."""
 
     type: ClassVar[str] = "synthesis_complete"
     request_id: str
@@ -159,7 +159,7 @@ def render_event(event: KnownEvent) -> str:
 
 
 def parse_event(fields: Mapping[str, Any]) -> ServerEvent:
-    """The event in a control frame's JSON object. Raises `EventError` where a known type has a wrong or missing field."""
+    """The event in a control frame's JSON object. Raises `EventError` where a known type's field is wrong."""
     kind = fields.get("type")
     if not isinstance(kind, str):
         raise EventError(f'a control frame has a string "type"; fields {sorted(fields)} came')
@@ -206,7 +206,7 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
         return tuple(_convert(entry, get_args(hint)[0], where) for entry in _expect(value, list, where))
     if get_origin(hint) is Mapping:
         return {name: _convert(entry, float, where) for name, entry in _expect(value, dict, where).items()}
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return _build(hint, _expect(value, dict, where), where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

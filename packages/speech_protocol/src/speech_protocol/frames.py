@@ -1,9 +1,10 @@
 """Telling control frames from audio on one bidirectional stream.
 
 SageMaker delivers one PayloadPart per WebSocket frame: DataType UTF8 is a text frame, BINARY or none a binary one, and
-CompletionState PARTIAL … COMPLETE are fragments of one message. Where a transport says text, a frame is control. Where it
-does not, a chunk that parses as a whole as a JSON object is control and anything else is audio; the first byte decides
-nothing, because PCM may begin with 0x7b. The writer keeps the rule exact: `AudioFramer` never emits a frame that parses so.
+CompletionState PARTIAL … COMPLETE are fragments of one message. Where a transport says text, a frame is control. Where
+it does not, a chunk that parses as a whole as a JSON object is control and anything else is audio; the first byte
+decides nothing, because PCM may begin with 0x7b. The writer keeps the rule exact: `AudioFramer` never emits a frame
+that parses so.
 """
 
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class FragmentJoiner:
 class AudioFramer:
     """Cuts encoded audio into frames that nobody can take for control.
 
-    `max_bytes`: the largest frame. `sample_bytes`: a frame is a whole multiple of it (2 for pcm, 1 for encoded formats).
+    `max_bytes`: the largest frame. `sample_bytes`: a frame is a whole multiple of it, 2 for pcm, 1 for encoded formats.
     Every whole sample goes out in the `feed` that brought it; a half one waits for the next.
     """
 

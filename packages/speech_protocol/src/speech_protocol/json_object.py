@@ -11,14 +11,19 @@ from typing import Any
 WHITESPACE = b" \t\n\r"  # RFC 8259 section 2; bytes.strip() alone would also take \v and \f
 
 
-def parse_object(data: bytes | bytearray | memoryview | str) -> dict[str, Any] | None:
+def parse_object(data: bytes | str) -> dict[str, Any] | None:
     """The JSON object that `data` is as a whole, or None. Never raises, whatever the bytes are."""
     try:
-        text = data if isinstance(data, str) else bytes(data).decode("utf-8")
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        value = parse_value(data)
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def parse_value(data: bytes | str) -> Any:
+    """The JSON value that `data` is, without NaN and Infinity. Raises ValueError or RecursionError where none is."""
+    text = data if isinstance(data, str) else data.decode("utf-8")
+    return json.loads(text, parse_constant=_refuse_constant)
 
 
 def could_be_object(data: bytes) -> bool:

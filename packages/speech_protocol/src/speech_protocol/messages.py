@@ -1,7 +1,7 @@
 """What a client says: one typed value a message, parsed from a text or a binary frame alike.
 
-Parsing checks shape and range. Whether a voice exists, a format can be encoded or a timestamp is too old is the server's
-to say: it raises the same `MessageError` with its own code.
+Parsing checks shape and range. Whether a voice exists, a format can be encoded or a timestamp is too old is the
+server's to say: it raises the same `MessageError` with its own code.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from .errors import ErrorCode, MessageError
-from .json_object import parse_object
+from .json_object import parse_object, parse_value
 
 AudioFormat = Literal["pcm", "wav", "mp3", "opus", "aac"]
 Latency = Literal["exact", "low"]
@@ -44,7 +44,7 @@ class VoiceOptions:
 
 @dataclass(frozen=True, slots=True)
 class Synthesize:
-    """Speak `text`. `request_timestamp`: when it was asked for, seconds since the epoch, so that a server can drop stale work."""
+    """Speak `text`. `request_timestamp`: when it was asked for, in seconds since the epoch, to drop stale work."""
 
     text: str
     options: VoiceOptions = VoiceOptions()
@@ -137,7 +137,7 @@ def render_message(message: ClientMessage) -> str:
             fields = {"type": "hello"}
         case Ping():
             fields = {"type": "ping", "id": message.id}
-        case Close():
+        case _:
             fields = {"type": "close"}
     return json.dumps({name: value for name, value in fields.items() if value is not None})
 
@@ -233,7 +233,7 @@ _TYPES = ("synthesize", "text", "cancel", "hello", "ping", "close")
 def _not_an_object(data: bytes | str) -> MessageError:
     """Valid JSON of another kind is an invalid message; anything else is invalid JSON."""
     try:
-        json.loads(data if isinstance(data, str) else data.decode("utf-8"))
+        parse_value(data)
     except (ValueError, RecursionError):
         return MessageError(ErrorCode.INVALID_JSON, "a message is one JSON object in UTF-8; this is not JSON")
     return MessageError(ErrorCode.INVALID_MESSAGE, "a message is one JSON object; this is JSON of another kind")

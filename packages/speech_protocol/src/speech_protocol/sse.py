@@ -22,8 +22,8 @@ def encode_sse(fields: Mapping[str, Any]) -> bytes:
 class SseDecoder:
     """Bytes in, JSON objects out.
 
-    `feed` raises `FragmentError` when an event grows past `max_bytes`. Frames whose data is not a JSON object are passed
-    over, as are comments and events that never see their blank line.
+    `feed` raises `FragmentError` when an event grows past `max_bytes`. Frames whose data is not a JSON object are
+    passed over, as are comments and events that never see their blank line.
     """
 
     def __init__(self, max_bytes: int = MAX_EVENT_BYTES) -> None:
