@@ -256,7 +256,8 @@ FRAME_BYTES = 4096
 class ScriptedVoice:
     """A speech server: 10 ms of a constant for every character, which tells the sentences apart. Knows its sessions.
 
-    `refuse`: the error that every text gets instead of audio. `hold`: a text → what is waited for after its first frame.
+    `refuse`: the error that every text gets instead of audio. `hold`: a text → what is waited for after its first
+    frame.
     `die_at`: the text at whose second frame the connection breaks.
     """
 

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]  # ships no types
+import boto3  # ships no types
 import pytest
 from agent_runtime.errors import ModelError
 from agent_runtime.model_call import GuardedStream, ModelCall, make_stoppable
-from botocore.awsrequest import AWSHTTPConnectionPool, AWSHTTPSConnectionPool  # type: ignore[import-untyped]
+from botocore.awsrequest import AWSHTTPConnectionPool, AWSHTTPSConnectionPool
 
 from packages.agent_runtime.tests.conftest import PATIENCE_S, within
 

@@ -15,8 +15,8 @@ import random
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
-from botocore.config import Config  # type: ignore[import-untyped]  # botocore ships no types
-from botocore.exceptions import (  # type: ignore[import-untyped]
+from botocore.config import Config
+from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     ConnectionClosedError,

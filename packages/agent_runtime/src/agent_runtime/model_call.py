@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
-from botocore.awsrequest import (  # type: ignore[import-untyped]  # botocore ships no types
+from botocore.awsrequest import (
     AWSHTTPConnection,
     AWSHTTPConnectionPool,
     AWSHTTPSConnection,
     AWSHTTPSConnectionPool,
 )
-from botocore.client import BaseClient  # type: ignore[import-untyped]
+from botocore.client import BaseClient
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from .errors import AgentErrorCode, ModelError

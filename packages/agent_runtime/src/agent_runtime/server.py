@@ -39,7 +39,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(app: ASGIApp, listener: socket.socket, listening: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; turns in progress get `SHUTDOWN_S`. `listening` is told the URL once it answers."""
+    """Serve until SIGINT or SIGTERM; turns in progress get `SHUTDOWN_S`. `listening` is told the URL once it works."""
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -158,7 +158,7 @@ def _first(failures: ExceptionGroup[SpeechError]) -> SpeechError:
 
 
 def _error_event(error: SpeechError) -> AgentErrorEvent:
-    """What the caller is told. The speech server's own codes and sentences are made for callers; the client's are not."""
+    """What the caller is told. The speech server's codes and sentences are made for callers, the client's are not."""
     match error:
         case SpeechRequestError():
             return AgentErrorEvent(error.code, error.message)
