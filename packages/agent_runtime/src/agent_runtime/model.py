@@ -1,10 +1,12 @@
 """The writer: a Strands agent on Amazon Bedrock, as a stream of text that ends at once when nobody listens.
 
 Strands runs in a task of its own from its first event to its last, so that its context variables and spans are closed
-where they were opened; stopping means ending the model's call under it (see `model_call`) and waiting until it is through.
+where they were opened; stopping means ending the model's call under it (see `model_call`) and waiting until it is
+through.
 
-Retries: botocore's are off, Strands' default (5 s, 14 s …) is replaced. A call is repeated only while none of its text has
-come, after at most `RETRY_DELAY_S` · 2ⁿ with jitter; a listener who waits longer than a few seconds has gone.
+Retries: botocore's are off, Strands' default (5 s, 14 s …) is replaced. A call is repeated only while none of its
+text has come, after at most `RETRY_DELAY_S` · 2ⁿ with jitter; a listener who waits longer than a few seconds has
+gone.
 """
 
 import asyncio
@@ -133,7 +135,7 @@ class RetryBeforeText(HookProvider):
         registry.add_callback(BeforeModelCallEvent, self._begin)
         registry.add_callback(AfterModelCallEvent, self._end)
 
-    async def _begin(self, _: BeforeModelCallEvent) -> None:
+    async def _begin(self, event: BeforeModelCallEvent) -> None:
         self._call.new_attempt()
 
     async def _end(self, event: AfterModelCallEvent) -> None:

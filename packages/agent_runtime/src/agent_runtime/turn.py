@@ -1,7 +1,8 @@
-"""One answer from the first token to the last sample: what `bidi` and `batch` have in common, which is all but the cutting.
+"""One answer from the first token to the last sample: what `bidi` and `batch` have in common, which is all but the
+cutting.
 
-One task reads the model's text and hands over what is to be spoken, the other speaks it; both put events on the one bounded
-queue of `relay`.
+One task reads the model's text and hands over what is to be spoken, the other speaks it; both put events on the one
+bounded queue of `relay`.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Speaking one answer over one speech session: sentences are handed in as they exist, their audio goes to the caller.
 
 Nothing that writes waits for speech: sentences wait here until the session takes them. Sending and receiving are two
-tasks, because the session takes sentences ahead of the one that it is speaking. The first thing that goes wrong ends the
-speaking, with one typed `error` to the caller; the text of the answer does not depend on it.
+tasks, because the session takes sentences ahead of the one that it is speaking. The first thing that goes wrong ends
+the speaking, with one typed `error` to the caller; the text of the answer does not depend on it.
 """
 
 import asyncio
@@ -158,7 +158,7 @@ def _first(failures: ExceptionGroup[SpeechError]) -> SpeechError:
 
 
 def _error_event(error: SpeechError) -> AgentErrorEvent:
-    """What the caller is told. The speech server's own codes and sentences are made for callers; the client's are not."""
+    """What the caller is told. The speech server's codes and sentences are made for callers, the client's are not."""
     match error:
         case SpeechRequestError():
             return AgentErrorEvent(error.code, error.message)
