@@ -216,6 +216,12 @@ def tone_studio() -> Callable[..., Studio]:
 
 
 @pytest.fixture
+def held_engine() -> HeldEngine:
+    """An engine that the test can hold back."""
+    return HeldEngine()
+
+
+@pytest.fixture
 async def start() -> AsyncIterator[Callable[..., Any]]:
     """Starts servers (settings as keywords) and stops them after the test."""
     servers: list[Running] = []

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from speech_container.engine import FRAME_SAMPLES, Utterance
 from speech_container.tone_engine import ToneEngine
 from speech_container.voices import VoiceBook
@@ -9,12 +10,12 @@ from speech_container.voices import VoiceBook
 VOICES = VoiceBook.of_tones()
 
 
-def speak(*ids: int, voice: str = "af_heart", speed: float = 1.0) -> "np.ndarray[tuple[int], np.dtype[np.float32]]":
+def speak(*ids: int, voice: str = "af_heart", speed: float = 1.0) -> NDArray[np.float32]:
     (waveform,) = ToneEngine().synthesize([Utterance(ids, VOICES.style(voice, len(ids)), speed)])
     assert waveform.frames is not None
     assert len(waveform.frames) == len(ids) + 2
     assert waveform.frames.sum() * FRAME_SAMPLES == len(waveform.samples)
-    return waveform.samples  # type: ignore[return-value]
+    return waveform.samples
 
 
 def test_it_is_deterministic_and_in_range() -> None:

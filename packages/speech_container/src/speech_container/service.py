@@ -75,6 +75,11 @@ class Service:
         if self._synthesis is not None:
             await self._synthesis.stop()
 
+    @property
+    def jobs(self) -> int:
+        """The requests that the engine still has to do with."""
+        return 0 if self._synthesis is None else self._synthesis.jobs
+
     def drain(self) -> None:
         """Refuse what comes from now on; what runs goes on."""
         self.state = State.DRAINING
