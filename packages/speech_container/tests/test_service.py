@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from speech_container.engine import FRAME_SAMPLES, SAMPLE_RATE_HZ
-from speech_container.errors import Refusal
+from speech_container.errors import EngineFailed, Refusal
 from speech_container.service import Service, State
 from speech_container.settings import Settings
 from speech_container.tone_engine import ToneEngine
@@ -36,7 +36,7 @@ async def test_a_service_is_ready_only_after_a_sentence_was_spoken(tone_studio: 
 async def test_a_mute_engine_never_gets_ready(tone_studio: Any, held_engine: Any) -> None:
     held_engine.broken_tokens = set(range(178))
     service = Service(Settings(engine="tone"), lambda _: tone_studio(held_engine))
-    with pytest.raises(Refusal):
+    with pytest.raises(EngineFailed, match="warm-up"):
         await service.load()
     assert service.state is State.FAILED
     with pytest.raises(Refusal) as refusal:

@@ -23,7 +23,7 @@ def test_a_directory_without_weights_is_refused(tmp_path: Path) -> None:
 def test_an_engine_that_is_not_installed_is_named_with_those_that_are() -> None:
     assert set(installed_engines()) == {"onnx", "tone"}
     with pytest.raises(EngineUnavailable, match="which has onnx and tone"):
-        open_studio(Settings(engine="torch"))
+        open_studio(Settings(engine="torch", weights=Path("nowhere")))
 
 
 @pytest.mark.weights

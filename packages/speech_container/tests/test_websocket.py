@@ -2,10 +2,15 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
+from speech_container.engine import Utterance, Waveform
 from speech_container.service import Service
+from speech_container.tone_engine import ToneEngine
+from speech_protocol import Audio, classify
 
 
 async def test_text_and_binary_frames_are_answered_alike(start: Any) -> None:  # [1]
@@ -322,6 +327,24 @@ async def test_wav_over_a_session_has_one_streaming_header(start: Any) -> None:
         pcm = await socket.ask(text="One. Two.")
     assert wav.audio[:4] == b"RIFF"
     assert wav.audio[44:] == pcm.audio
+
+
+async def test_pcm_that_spells_json_is_still_audio(start: Any, tone_studio: Any) -> None:  # [4]
+    spelled = [b'{"a": 1}', b'{ "x":[]}\n', b'{"b":2} ', b"{1"]
+
+    class Speller(ToneEngine):
+        def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
+            bytes_of_line = spelled[len(batch[0].token_ids) % 4]
+            return [Waveform((np.frombuffer(bytes_of_line, "<i2") / 32767).astype(np.float32), None)]
+
+    running = await start(studio=tone_studio(Speller()), until_ready=False)
+    async with running.session() as socket:
+        while (await running.http("GET", "/ping")).status != 200:
+            pass
+        whole = await socket.ask(text="Car. Four. A. Be.")
+    frames = [frame for frame in whole.frames if isinstance(frame, bytes)]
+    assert all(isinstance(classify(frame), Audio) for frame in frames)
+    assert b"".join(frames) == b"".join(spelled)
 
 
 async def test_frames_respect_the_limit_and_hold_whole_samples(start: Any) -> None:
