@@ -58,3 +58,14 @@ def test_a_bad_value_is_one_sentence_that_names_the_variable(variable: str, valu
 def test_threads_default_to_the_cores_at_hand() -> None:
     assert Settings().engine_threads >= 1
     assert Settings(threads=3).engine_threads == 3
+
+
+def test_the_readme_tells_of_every_setting_and_its_default() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    for field in dataclasses.fields(Settings):
+        (row,) = [line for line in readme.splitlines() if line.startswith(f"| `SPEECH_{field.name.upper()}` |")]
+        default = row.split("|")[2].strip().strip("`")
+        if default:
+            assert Settings.from_environment({f"SPEECH_{field.name.upper()}": default}) == Settings(), field.name
+        else:
+            assert field.default is None
