@@ -373,7 +373,26 @@ def raw_caller(certificates: Certificates, credentials: Credentials) -> RawCalle
     return lambda plane: RawCaller(plane.url, certificates, credentials)
 
 
-# boto3
+# boto3, and a caller that can hang up at any moment
+
+
+@asynccontextmanager
+async def signed_post(
+    base: str, path: str, service: str, body: bytes, credentials: Credentials
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A signed HTTP/1.1 POST, sent; leaving the block hangs up."""
+    request = AWSRequest("POST", base + path, data=body)
+    known = BotoCredentials(credentials.access_key_id, credentials.secret_access_key)
+    SigV4Auth(known, service, REGION).add_auth(request)
+    address = urlsplit(base)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    headers = [*request.headers.items(), ("Host", address.netloc), ("Content-Length", str(len(body)))]
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    writer.write(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from packages.local_cloud.tests.conftest import (
     soon,
 )
 
-PATIENT = replace(PATIENT, close_timeout_s=0.2)
+PATIENT = BidirectionalSettings(accept_timeout_s=20, close_timeout_s=0.2)
 """The platform's 250 ms are for a machine that has nothing else to do; tests about other things wait longer."""
 
 Gateway = Callable[..., Any]
@@ -69,7 +69,11 @@ async def test_text_and_binary_keep_their_kind_both_ways(gateway: Gateway, clien
         await socket.send(b"\x01\x02")
         _, events = await soon(stream.await_output())
         text, binary = await soon(events.receive()), await soon(events.receive())
-        assert (text.value.data_type, text.value.bytes_, text.value.completion_state) == ("UTF8", b"\xc3\xa9", "COMPLETE")
+        assert (text.value.data_type, text.value.bytes_, text.value.completion_state) == (
+            "UTF8",
+            b"\xc3\xa9",
+            "COMPLETE",
+        )
         assert (binary.value.data_type, binary.value.bytes_) == ("BINARY", b"\x01\x02")
         await stream.input_stream.close()
         frame = await soon(socket.frame())
@@ -187,7 +191,9 @@ async def test_something_that_is_no_websocket_is_a_model_error(gateway: Gateway,
             await soon(stream.await_output())
 
 
-@pytest.mark.parametrize(("code", "reason", "message"), [(1000, "", "closed its WebSocket"), (1011, "out of memory", "out of")])
+@pytest.mark.parametrize(
+    ("code", "reason", "message"), [(1000, "", "closed its WebSocket"), (1011, "out of memory", "out of")]
+)
 async def test_a_container_that_closes_first_is_a_model_stream_error(
     gateway: Gateway, client: Callable[..., Any], code: int, reason: str, message: str
 ) -> None:
@@ -275,7 +281,9 @@ async def eventually_pinged(socket: Any, count: int) -> None:
     await eventually(lambda: socket.pings >= count)
 
 
-async def test_the_wrong_secret_is_refused(gateway: Gateway, client: Callable[..., Any], raw_caller: RawCallers) -> None:
+async def test_the_wrong_secret_is_refused(
+    gateway: Gateway, client: Callable[..., Any], raw_caller: RawCallers
+) -> None:
     async with RawContainer() as container, gateway(container.url) as plane:
         wrong = raw_caller(plane)
         wrong._credentials = Credentials("AKIALOCALTEST", "guess")
@@ -339,9 +347,7 @@ async def test_bytes_that_are_no_event_stream_are_refused(gateway: Gateway, raw_
             assert error.headers[":error-code"] == "SerializationException"
 
 
-async def test_the_sdk_raises_what_a_broken_stream_ends_with(
-    gateway: Gateway, client: Callable[..., Any]
-) -> None:
+async def test_the_sdk_raises_what_a_broken_stream_ends_with(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
         stream = await invoke(sdk)
         _, events = await soon(stream.await_output())

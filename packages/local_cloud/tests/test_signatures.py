@@ -99,9 +99,9 @@ def test_a_tampered_request_is_refused(credentials: Credentials) -> None:
 
 def test_a_body_that_is_not_the_declared_one_is_refused(credentials: Credentials) -> None:
     request = AWSRequest("POST", URL, {"X-Amz-Content-SHA256": "0" * 64}, BODY)
-    SigV4Auth(BotoCredentials(credentials.access_key_id, credentials.secret_access_key), "bedrock", "us-east-1").add_auth(
-        request
-    )
+    SigV4Auth(
+        BotoCredentials(credentials.access_key_id, credentials.secret_access_key), "bedrock", "us-east-1"
+    ).add_auth(request)
     assert code_of(credentials, as_received(request, BODY)) == "InvalidSignatureException"
 
 
