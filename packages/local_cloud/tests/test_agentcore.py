@@ -11,17 +11,18 @@ from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
 from botocore.exceptions import ClientError
+from local_cloud.agentcore import MAX_FRAME_BYTES, SESSION_HEADER, AgentCore
+from local_cloud.http_plane import upstream_client
+from local_cloud.loopback import AppServer
+from local_cloud.signatures import Credentials
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from local_cloud.agentcore import MAX_FRAME_BYTES, SESSION_HEADER, AgentCore
-from local_cloud.loopback import AppServer
-from local_cloud.signatures import Credentials
 from packages.local_cloud.tests.conftest import REGION, signed_post, soon
 
 BotoClient = Callable[..., Any]
@@ -61,21 +62,16 @@ class Agent:
     async def _talk(self, caller: WebSocket) -> None:
         self.ws_session = caller.headers[SESSION_HEADER]
         await caller.accept()
-        try:
-            while True:
-                message = await caller.receive()
-                if message["type"] == "websocket.disconnect":
-                    raise WebSocketDisconnect(message["code"])
-                if message.get("text") == "close":
-                    await caller.close(4000, "as asked")
-                elif message.get("text") == "too long":
-                    await caller.send_bytes(bytes(MAX_FRAME_BYTES + 1))
-                elif (text := message.get("text")) is not None:
-                    await caller.send_text(text)
-                else:
-                    await caller.send_bytes(message["bytes"])
-        except WebSocketDisconnect as left:
-            self.ws_closed.set_result(left.code)
+        while (message := await caller.receive())["type"] != "websocket.disconnect":
+            if message.get("text") == "close":
+                await caller.close(4000, "as asked")
+            elif message.get("text") == "too long":
+                await caller.send_bytes(bytes(MAX_FRAME_BYTES + 1))
+            elif (text := message.get("text")) is not None:
+                await caller.send_text(text)
+            else:
+                await caller.send_bytes(message["bytes"])
+        self.ws_closed.set_result(message["code"])
 
 
 @pytest.fixture
@@ -118,9 +114,7 @@ async def test_a_session_id_of_the_right_length_passes(
     agent: Agent, plane: AgentCore, boto_client: BotoClient, length: int
 ) -> None:
     agent.go_on.set()
-    answer = await asyncio.to_thread(
-        invoke, boto_client("bedrock-agentcore", plane.url), runtimeSessionId="s" * length
-    )
+    answer = await asyncio.to_thread(invoke, boto_client("bedrock-agentcore", plane.url), runtimeSessionId="s" * length)
     await asyncio.to_thread(answer["response"].read)
     assert agent.requests[0][0][SESSION_HEADER] == "s" * length
 
@@ -133,8 +127,6 @@ async def test_a_session_id_of_another_length_is_refused(
     request = AWSRequest("POST", plane.url + path, {SESSION_HEADER: "s" * length}, b"{}")
     known = BotoCredentials(credentials.access_key_id, credentials.secret_access_key)
     SigV4Auth(known, "bedrock-agentcore", REGION).add_auth(request)
-    from local_cloud.http_plane import upstream_client
-
     async with upstream_client(connect_s=5, respond_s=30) as http:
         answer = await http.post(plane.url + path, content=b"{}", headers=dict(request.headers.items()))
     assert answer.status_code == 400
@@ -157,7 +149,7 @@ async def test_errors_have_the_services_shape_and_no_details(
     boto = boto_client("bedrock-agentcore", plane.url)
     with pytest.raises(ClientError, match="ResourceNotFoundException"):
         await asyncio.to_thread(invoke, boto, agentRuntimeArn=ARN + "x")
-    with pytest.raises(ClientError, match="RuntimeClientError.*could not be reached"):
+    with pytest.raises(ClientError, match=r"RuntimeClientError.*could not be reached"):
         await asyncio.to_thread(invoke, boto, agentRuntimeArn=DEAD)
     agent.status = 500
     with pytest.raises(ClientError, match=r"RuntimeClientError.*\(500\)") as raised:

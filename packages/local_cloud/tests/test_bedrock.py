@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
-
 from local_cloud.bedrock import Bedrock
 from local_cloud.errors import ModelUnavailable
 from local_cloud.language_model import Conversation, Turn
 from local_cloud.script_model import ScriptModel, tokens
 from local_cloud.signatures import Credentials
+
 from packages.local_cloud.tests.conftest import eventually, signed_post, soon
 
 BotoClient = Callable[..., Any]
@@ -118,9 +118,7 @@ async def test_the_model_gets_the_conversation_and_writes_as_it_is_read(
     async with Bedrock(model, credentials=credentials) as plane:
         boto = boto_client("bedrock-runtime", plane.url)
         system = [{"text": "Be brief."}]
-        answer = await asyncio.to_thread(
-            boto.converse_stream, modelId=PROFILE, messages=MESSAGES, system=system
-        )
+        answer = await asyncio.to_thread(boto.converse_stream, modelId=PROFILE, messages=MESSAGES, system=system)
         events = iter(answer["stream"])
         assert "messageStart" in await asyncio.to_thread(next, events)
         for number in (1, 2, 3):
@@ -162,9 +160,7 @@ async def test_throttling_comes_before_the_first_token_and_then_ends(plane: Bedr
 
 
 @pytest.mark.parametrize("after", [0, 3])
-async def test_a_stream_can_be_made_to_fail_in_the_middle(
-    plane: Bedrock, boto_client: BotoClient, after: int
-) -> None:
+async def test_a_stream_can_be_made_to_fail_in_the_middle(plane: Bedrock, boto_client: BotoClient, after: int) -> None:
     plane.faults.fail_after_tokens = after
     boto = boto_client("bedrock-runtime", plane.url)
     answer = await asyncio.to_thread(boto.converse_stream, modelId=PROFILE, messages=MESSAGES)
@@ -203,7 +199,7 @@ async def test_a_model_that_cannot_run_is_503_for_converse(credentials: Credenti
 
 async def test_a_malformed_request_and_a_wrong_secret_are_refused(plane: Bedrock, boto_client: BotoClient) -> None:
     boto = boto_client("bedrock-runtime", plane.url)
-    with pytest.raises(ClientError, match="ValidationException.*start with a user message"):
+    with pytest.raises(ClientError, match=r"ValidationException.*start with a user message"):
         await asyncio.to_thread(converse, boto, messages=[{"role": "assistant", "content": [{"text": "Hi."}]}])
     wrong = boto_client("bedrock-runtime", plane.url, Credentials("AKIALOCALTEST", "guess"))
     with pytest.raises(ClientError, match="InvalidSignatureException"):

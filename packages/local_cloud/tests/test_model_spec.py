@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-
 from local_cloud.errors import ModelSpecInvalid, ModelUnavailable
 from local_cloud.language_model import Conversation, Turn
 from local_cloud.llama_model import LlamaModel

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
+from local_cloud.loopback import AppServer
+from local_cloud.sagemaker_http import SageMakerHttp
+from local_cloud.signatures import Credentials
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from local_cloud.loopback import AppServer
-from local_cloud.sagemaker_http import SageMakerHttp
-from local_cloud.signatures import Credentials
 from packages.local_cloud.tests.conftest import signed_post, soon
 
 BotoClient = Callable[..., Any]
@@ -189,7 +189,7 @@ async def test_a_caller_that_hangs_up_before_the_answer_ends_the_request_too(cre
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    base = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, SageMakerHttp({"kokoro": base}, credentials=credentials) as plane:
         async with signed_post(plane.url, "/endpoints/kokoro/invocations", "sagemaker", b"", credentials):
             await soon(asked.wait())
@@ -206,7 +206,7 @@ async def test_a_container_that_does_not_respond_is_a_model_error(
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    base = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, SageMakerHttp({"kokoro": base}, credentials=credentials, respond_s=0.1) as plane:
         error = await refused(
             boto_client("sagemaker-runtime", plane.url).invoke_endpoint, EndpointName="kokoro", Body=b"{}"

@@ -3,7 +3,6 @@ from collections.abc import AsyncGenerator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from local_cloud.errors import ModelSpecInvalid
 from local_cloud.language_model import Conversation, Turn
 from local_cloud.script_model import LoopClock, ScriptModel, tokens
