@@ -9,7 +9,9 @@ LocalCloudError
 │   └── ContainerClosed …went away while it was being written to
 ├── CallerGone          the caller hung up; nobody is left to answer
 ├── ModelSpecInvalid    a --model that names no model
-└── ModelUnavailable    a model that cannot run on this machine
+├── ModelUnavailable    a model that cannot run on this machine
+├── ServiceFailed       a service of the stack did not start, or ended by itself
+└── AnswerFailed        the agent could not be asked, or its answer is none
 """
 
 
@@ -72,3 +74,11 @@ class ModelSpecInvalid(LocalCloudError):
 
 class ModelUnavailable(LocalCloudError):
     """A language model cannot be used on this machine; the message says why and what to use instead."""
+
+
+class ServiceFailed(LocalCloudError):
+    """A service in a process of its own did not start, did not get ready, or ended; the message has its last words."""
+
+
+class AnswerFailed(LocalCloudError):
+    """The agent answered with an error, stopped in mid answer, or could not be asked."""
