@@ -9,17 +9,21 @@ from typing import Any
 import h2.errors
 import h2.events
 import pytest
-from aws_sdk_sagemaker_runtime_http2.models import InputValidationError, ModelError, ModelStreamError
-from smithy_aws_event_stream.exceptions import UnmodeledEventError
-from smithy_core.exceptions import CallError
-from websockets.frames import Opcode
-
+from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # ships no types
+    InputValidationError,
+    ModelError,
+    ModelStreamError,
+)
 from local_cloud.certificates import Certificates
 from local_cloud.container_socket import Closing, Container, Fragment
 from local_cloud.errors import AddressInUse
 from local_cloud.http2_server import STREAM_WINDOW_BYTES
 from local_cloud.sagemaker_bidirectional import BidirectionalSettings, SageMakerBidirectional
 from local_cloud.signatures import Credentials
+from smithy_aws_event_stream.exceptions import UnmodeledEventError
+from smithy_core.exceptions import CallError
+from websockets.frames import Opcode
+
 from packages.local_cloud.tests.conftest import (
     RawCallers,
     RawContainer,
@@ -30,7 +34,7 @@ from packages.local_cloud.tests.conftest import (
     soon,
 )
 
-PATIENT = replace(PATIENT, close_timeout_s=0.2)
+PATIENT = BidirectionalSettings(accept_timeout_s=20, close_timeout_s=0.2)
 """The platform's 250 ms are for a machine that has nothing else to do; tests about other things wait longer."""
 
 Gateway = Callable[..., Any]
@@ -51,7 +55,7 @@ def gateway(certificates: Certificates, credentials: Credentials) -> Gateway:
 @pytest.fixture
 def client(certificates: Certificates, credentials: Credentials) -> Callable[..., Any]:
     def make(plane: SageMakerBidirectional, known: Credentials = credentials) -> Any:
-        return sdk_client(plane.url, certificates.ca, known)
+        return sdk_client(plane.url, certificates.ca.read_bytes(), known)
 
     return make
 
@@ -184,7 +188,7 @@ async def test_something_that_is_no_websocket_is_a_model_error(gateway: Gateway,
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    url = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, gateway(url) as plane, client(plane) as sdk:
         stream = await invoke(sdk)
         with pytest.raises(ModelError, match="refused the WebSocket"):
