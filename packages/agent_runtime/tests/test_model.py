@@ -103,6 +103,7 @@ async def test_a_throttle_after_the_first_token_is_an_error_at_once(bedrock: Scr
         (Refusal(403, "AccessDeniedException"), AgentErrorCode.MODEL_ACCESS_DENIED),
         (Refusal(408, "ModelTimeoutException"), AgentErrorCode.MODEL_TIMEOUT),
         (Refusal(400, "ValidationException"), AgentErrorCode.MODEL_FAILED),
+        (Refusal(502, ""), AgentErrorCode.MODEL_UNAVAILABLE),
         (Refusal(503, "ServiceUnavailableException"), AgentErrorCode.MODEL_UNAVAILABLE),
         (Script(["Hel", Fault("modelStreamErrorException")]), AgentErrorCode.MODEL_FAILED),
         (Script(["Hel", Fault()]), AgentErrorCode.MODEL_FAILED),
