@@ -80,6 +80,11 @@ class Service:
         """The requests that the engine still has to do with."""
         return 0 if self._synthesis is None else self._synthesis.jobs
 
+    @property
+    def is_working(self) -> bool:
+        """Whether the engine's thread is alive."""
+        return self._synthesis is not None and self._synthesis.is_working
+
     def drain(self) -> None:
         """Refuse what comes from now on; what runs goes on."""
         self.state = State.DRAINING

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from speech_protocol import ErrorCode
 
@@ -22,6 +23,8 @@ from .narration import Line, Script
 from .scheduler import Piece, QueueFull, Scheduler
 
 logger = logging.getLogger(__name__)
+
+_LAST_STEP_S: Final = 1.5  # of SageMaker's 30 s after SIGTERM, what draining and closing leave
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,18 +124,23 @@ class Synthesis:
         with self._changed:
             return self._scheduler.jobs
 
+    @property
+    def is_working(self) -> bool:
+        """Whether the engine's thread is alive."""
+        return self._thread.is_alive()
+
     async def start(self) -> None:
         """Load the engine in its thread. Raises what `Engine.load` raises."""
         self._thread.start()
         await self._loaded
 
     async def stop(self) -> None:
-        """End the thread after the step in hand, and close the engine."""
+        """End the thread after the step in hand, and close the engine; a step that takes long is not waited for."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
         if self._thread.is_alive():
-            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(self._thread.join, _LAST_STEP_S)
 
     def recite(self, listener: int, script: Script) -> Recitation:
         """Queue a script for `listener`, behind the scripts it already has. Raises `Refusal` (`busy`)."""
