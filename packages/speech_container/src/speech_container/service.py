@@ -89,6 +89,11 @@ class Service:
         """Refuse what comes from now on; what runs goes on."""
         self.state = State.DRAINING
 
+    def abandon(self) -> None:
+        """Give up what still runs: each request is told `shutting_down`."""
+        if self._synthesis is not None:
+            self._synthesis.abandon()
+
     def new_listener(self) -> int:
         """A number for somebody who will hear one request after the other."""
         return next(self._listeners)
