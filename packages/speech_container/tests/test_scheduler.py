@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from speech_container.scheduler import Piece, QueueFull, Scheduler
+from speech_container.errors import QueueFull
+from speech_container.scheduler import Piece, Scheduler
 
 
 def make(max_batch: int = 1, max_waiting: int = 100, look_ahead_s: float = 10.0) -> Scheduler:

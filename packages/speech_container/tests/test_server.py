@@ -35,8 +35,23 @@ async def test_draining_does_not_wait_for_ever(start: Any) -> None:
     running = await start(drain_s=0)
     async with running.session() as socket:
         running.engine.hold()
-        await socket.send(text="One. Two. Three.")
+        await socket.send(text="One. Two. Three.", request_id="long")
         await running.engine.busy()
+        running.server.handle_exit(signal.SIGTERM, None)
+        told = (await socket.answer()).end
+        assert (told["request_id"], told["code"]) == ("long", "shutting_down")
+        assert await socket.closed() == 1012
+        running.engine.release()
+        await asyncio.wait_for(running.task, 20)
+
+
+async def test_a_second_signal_ends_at_once(start: Any) -> None:
+    running = await start(drain_s=3600)
+    async with running.session() as socket:
+        running.engine.hold()
+        await socket.send(text="One.")
+        await running.engine.busy()
+        running.server.handle_exit(signal.SIGTERM, None)
         running.server.handle_exit(signal.SIGTERM, None)
         assert await socket.closed() == 1012
         running.engine.release()

@@ -87,6 +87,19 @@ async def test_a_cancelled_recitation_ends_and_costs_no_further_step(script: Any
     assert synthesis.jobs == 0
 
 
+async def test_stopping_does_not_wait_for_a_long_step(script: Any, held_engine: Any) -> None:
+    synthesis = make(held_engine)
+    await synthesis.start()
+    held_engine.hold()
+    synthesis.recite(1, script("One."))
+    await held_engine.busy()
+    await synthesis.stop()
+    assert synthesis.is_working
+    held_engine.release()
+    await synthesis.stop()
+    assert not synthesis.is_working
+
+
 async def test_a_full_queue_is_busy(script: Any, held_engine: Any) -> None:
     synthesis = make(held_engine, max_waiting_segments=1)
     await synthesis.start()

@@ -11,6 +11,7 @@ read they would go unanswered in time; TCP keep-alive finds peers that are gone.
 """
 
 import logging
+import os
 import socket
 import sys
 import time
@@ -29,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 SEND_BUFFER_BYTES: Final = 256 * 1024
 STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
-_CLOSING_S: Final = 3  # after draining: how long uvicorn waits for connections to close
+_LAST_WORDS_S: Final = 0.5  # for telling requests that were given up
+_CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections to close
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -86,8 +88,12 @@ class SpeechServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """uvicorn's hook, ten times a second: exit when everything that ran has finished, or had its time."""
-        if self._drain_until_s is not None and (not self.service.running or time.monotonic() > self._drain_until_s):
-            self.should_exit = True
+        if self._drain_until_s is not None:
+            late_s = time.monotonic() - self._drain_until_s
+            if late_s > 0:
+                self.service.abandon()
+            if not self.service.running or late_s > _LAST_WORDS_S:
+                self.should_exit = True
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: object) -> None:
@@ -124,3 +130,6 @@ def serve(settings: Settings) -> None:
     server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
+    if server.service.is_working:  # in the middle of a step that nobody waits for: its library must not be torn down
+        logging.shutdown()
+        os._exit(0)

@@ -80,9 +80,19 @@ class Service:
         """The requests that the engine still has to do with."""
         return 0 if self._synthesis is None else self._synthesis.jobs
 
+    @property
+    def is_working(self) -> bool:
+        """Whether the engine's thread is alive."""
+        return self._synthesis is not None and self._synthesis.is_working
+
     def drain(self) -> None:
         """Refuse what comes from now on; what runs goes on."""
         self.state = State.DRAINING
+
+    def abandon(self) -> None:
+        """Give up what still runs: each request is told `shutting_down`."""
+        if self._synthesis is not None:
+            self._synthesis.abandon()
 
     def new_listener(self) -> int:
         """A number for somebody who will hear one request after the other."""
