@@ -314,6 +314,33 @@ async def test_cancelling_drops_the_audio_that_was_not_read_yet() -> None:
     assert [event.request_id for event in events if isinstance(event.event, SynthesisCancelled)] == [first]
 
 
+async def test_cancelling_silences_a_request_whose_audio_fills_every_buffer() -> None:
+    blocked = asyncio.Event()
+
+    async def talk_on(peer: Peer, message: Synthesize) -> None:
+        assert isinstance(peer, MemoryPeer)
+        if message.text == "New.":
+            await speak_out(peer, message)
+            return
+        await peer.send_event(starts(message))
+        for _ in range(200):
+            if peer.outbound.is_full:
+                blocked.set()
+            await peer.send(spell("old"))
+        await peer.send_event(SynthesisCancelled(message.request_id or "", "", "Old.", 0.0))
+
+    async with session_with(talk_on) as session:
+        old = await session.send("Old.")
+        await blocked.wait()
+        await settle()
+        await session.cancel(old)
+        new = await session.send("New.")
+        session.finish()
+        events = await rest(session)
+    assert heard(events, old) == ""
+    assert heard(events, new) == "New."
+
+
 async def test_cancelling_everything_silences_every_request() -> None:
     waiting: list[Synthesize] = []
 
