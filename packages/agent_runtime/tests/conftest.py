@@ -19,9 +19,11 @@ from agent_runtime.turn import Services
 from speech_client import MemoryPeer, MemoryTransport, SpeechSession, SpeechSessionEnded
 from speech_protocol import (
     Capabilities,
+    ClientMessage,
     Close,
     ErrorEvent,
     Hello,
+    KnownEvent,
     SessionClosed,
     SynthesisComplete,
     SynthesisStart,
@@ -29,7 +31,11 @@ from speech_protocol import (
     Timestamps,
     VoiceOptions,
     WordTime,
+    parse_message,
+    render_event,
 )
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
 
 PATIENCE_S = 10.0  # how long a test waits for what must happen; passing never takes this long
 
@@ -90,6 +96,10 @@ class ScriptedBedrock:
         async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(lambda: condition(self))
 
+    async def until_hung_up(self, count: int) -> None:
+        """Wait until `count` callers have hung up and no stream is left."""
+        await self.until(lambda server: server.hang_ups == count and server.active == 0)
+
     async def _note(self, *, active: int = 0, hang_ups: int = 0) -> None:
         async with self._changed:
             self.active += active
@@ -110,6 +120,7 @@ class ScriptedBedrock:
         self.requests.append(json.loads(await reader.readexactly(length)))
         script = self.scripts[min(len(self.requests), len(self.scripts)) - 1]
         if isinstance(script, Refusal):
+            await self._note()
             body = json.dumps({"message": "the service's own secret words"}).encode()
             writer.write(
                 f"HTTP/1.1 {script.status} No\r\nx-amzn-errortype: {script.code}\r\ncontent-type: application/json\r\n"
@@ -245,7 +256,8 @@ FRAME_BYTES = 4096
 class ScriptedVoice:
     """A speech server: 10 ms of a constant for every character, which tells the sentences apart. Knows its sessions.
 
-    `refuse`: the error that every text gets instead of audio. `hold`: a text → what is waited for after its first frame.
+    `refuse`: the error that every text gets instead of audio. `hold`: a text → what is waited for after its first
+    frame.
     `die_at`: the text at whose second frame the connection breaks.
     """
 
@@ -256,7 +268,7 @@ class ScriptedVoice:
     with_words: bool = False
     texts: list[str] = field(default_factory=list)
     options: list[VoiceOptions] = field(default_factory=list)
-    opened: int = 0
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     spoke: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -271,8 +283,17 @@ class ScriptedVoice:
             assert transport.open_connections == 0
             self.closed.set()
 
-    async def serve(self, peer: MemoryPeer) -> None:
-        self.opened += 1
+    async def serve_socket(self, socket: ServerConnection) -> None:
+        """The same over a real WebSocket."""
+        try:
+            await self.serve(SocketPeer(socket))
+        except ConnectionClosed:
+            pass  # the session was dropped in mid sentence
+        finally:
+            self.closed.set()
+
+    async def serve(self, peer: "MemoryPeer | SocketPeer") -> None:
+        self.opened.set()
         async for message in peer.messages():
             match message:
                 case Hello():
@@ -284,7 +305,7 @@ class ScriptedVoice:
                 case Close():
                     await peer.send_event(SessionClosed())
 
-    async def _speak(self, peer: MemoryPeer, message: Synthesize) -> None:
+    async def _speak(self, peer: "MemoryPeer | SocketPeer", message: Synthesize) -> None:
         text, request_id = message.text, message.request_id
         assert request_id is not None
         self.texts.append(text)
@@ -307,7 +328,29 @@ class ScriptedVoice:
         await peer.send_event(SynthesisComplete(request_id, len(audio) / 48_000, 0.0, 0.0, 0.0, len(audio)))
 
 
-CAPABILITIES = Capabilities("1.0", "scripted", ("af_heart",), ("en-us",), ("pcm",), (SAMPLE_RATE_HZ,), False, ("exact",), {})
+class SocketPeer:
+    """A WebSocket with the face of `MemoryPeer`."""
+
+    def __init__(self, socket: ServerConnection) -> None:
+        self._socket = socket
+
+    async def messages(self) -> AsyncIterator[ClientMessage]:
+        async for frame in self._socket:
+            yield parse_message(frame)
+
+    async def send(self, data: bytes) -> None:
+        await self._socket.send(data)
+
+    async def send_event(self, event: KnownEvent) -> None:
+        await self._socket.send(render_event(event))
+
+    async def fail(self, _: Exception) -> None:
+        self._socket.transport.abort()
+
+
+CAPABILITIES = Capabilities(
+    "1.0", "scripted", ("af_heart",), ("en-us",), ("pcm",), (SAMPLE_RATE_HZ,), False, ("exact",), {}
+)
 
 
 def sound_of(text: str) -> bytes:

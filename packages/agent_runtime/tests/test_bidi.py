@@ -100,8 +100,7 @@ async def test_the_session_is_opened_while_the_model_writes_its_first_sentence()
     assert voice.before_hello is not None
     events = run_bidi(ASK, services(text, voice))
     assert isinstance(await within(anext(events)), AgentStart)
-    while voice.opened == 0:
-        await asyncio.sleep(0)
+    await within(voice.opened.wait())
     assert text.taken == 0
     voice.before_hello.set()
     begin.set()

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
+import boto3  # ships no types
 import pytest
 from agent_runtime.errors import ModelError
 from agent_runtime.model_call import GuardedStream, ModelCall, make_stoppable

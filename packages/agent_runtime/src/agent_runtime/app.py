@@ -1,19 +1,19 @@
 """The agent's HTTP face: `POST /invocations` as server-sent events and `GET /ping`, on Amazon Bedrock AgentCore's app.
 
-Facts about bedrock-agentcore 1.25 that shape this module: an async-generator entrypoint runs on a second event loop and is
-not cancelled when the caller goes away, while a `StreamingResponse` that the entrypoint returns is iterated on the main
-loop and is; an exception in an entrypoint becomes a frame or a body with `str(exception)`, so none may leave it. Nothing
-here blocks the main loop: `/ping` shares it.
+Facts about bedrock-agentcore 1.25 that shape this module: an async-generator entrypoint runs on a second event loop
+and is not cancelled when the caller goes away, while a `StreamingResponse` that the entrypoint returns is iterated on
+the main loop and is; an exception in an entrypoint becomes a frame or a body with `str(exception)`, so none may leave
+it. Nothing here blocks the main loop: `/ping` shares it.
 
-A refused request is answered with HTTP 200 and one `error` event. AgentCore turns other statuses into an exception of its
-own, and the code would be lost on the way.
+A refused request is answered with HTTP 200 and one `error` event. AgentCore turns other statuses into an exception of
+its own, and the code would be lost on the way.
 """
 
 import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 import anyio
@@ -24,12 +24,12 @@ from starlette.middleware import Middleware
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
+from . import log
+from .answer import Answer
 from .body_gate import BodyGate
 from .errors import AgentErrorCode, RequestError
 from .events import AgentErrorEvent, AgentEvent, render_sse
 from .request import DEFAULT_MAX_PROMPT_CHARS, AgentRequest, describe, parse_request
-
-Answer = Callable[[AgentRequest, str], AsyncGenerator[AgentEvent]]  # the request, and the id that logs know it by
 
 DEFAULT_MAX_TURNS = 64
 
@@ -47,32 +47,31 @@ class Turns:
 
     async def respond(self, payload: object, request_id: str) -> AsyncGenerator[AgentEvent]:
         """All events of one turn. Closing the generator, or cancelling who iterates it, ends the turn."""
-        refused = self._refusal(payload)
-        if refused is not None:
-            _log.info("turn refused", extra={"request_id": request_id, "code": refused.code})
-            yield refused
+        log.request_id.set(request_id)
+        try:
+            request = self._admit(payload)
+        except RequestError as error:
+            _log.info("turn refused", extra={"code": error.code})
+            yield AgentErrorEvent(error.code, error.message)
             return
-        request = parse_request(payload, self._max_prompt_chars)
-        _log.info("turn began", extra={"request_id": request_id} | describe(request))
+        _log.info("turn began", extra=describe(request))
         self.active += 1
-        outcome = "caller went away"
+        last, outcome = "", "caller went away"
         try:
             async with contextlib.aclosing(self._answer(request, request_id)) as events:
                 async for event in events:
                     yield event
-                    outcome = event.code if isinstance(event, AgentErrorEvent) else event.type
+                    last = event.code if isinstance(event, AgentErrorEvent) else event.type
+            outcome = last
         finally:
             self.active -= 1
-            _log.info("turn ended", extra={"request_id": request_id, "outcome": outcome})
+            _log.info("turn ended", extra={"outcome": outcome})
 
-    def _refusal(self, payload: object) -> AgentErrorEvent | None:
-        try:
-            parse_request(payload, self._max_prompt_chars)
-        except RequestError as error:
-            return AgentErrorEvent(error.code, error.message)
+    def _admit(self, payload: object) -> AgentRequest:
+        request = parse_request(payload, self._max_prompt_chars)
         if self.active >= self._max_turns:
-            return AgentErrorEvent(AgentErrorCode.BUSY, "the agent answers as many callers as it can; try again soon")
-        return None
+            raise RequestError(AgentErrorCode.BUSY, "the agent answers as many callers as it can; try again soon")
+        return request
 
 
 class EventResponse(StreamingResponse):

@@ -1,5 +1,5 @@
-"""Mode `batch`: the whole text first, then one synthesis of it. The baseline that `bidi` is compared with, so it gets the
-same help: the same session, opened as early, the same text, the same events.
+"""Mode `batch`: the whole text first, then one synthesis of it. The baseline that `bidi` is compared with, so it gets
+the same help: the same session, opened as early, the same text, the same events.
 """
 
 from collections.abc import AsyncGenerator

@@ -41,7 +41,7 @@ class BodyGate:
                 sentence = f"the payload has at most {self._max_bytes} bytes"
                 await refusal(AgentErrorCode.REQUEST_TOO_LARGE, sentence)(scope, receive, send)
                 return
-        if parse_object(body) is None:
+        if parse_object(bytes(body)) is None:
             sentence = 'the payload is one JSON object in UTF-8 with a "prompt"'
             await refusal(AgentErrorCode.INVALID_JSON, sentence)(scope, receive, send)
             return

@@ -36,10 +36,10 @@ def serve(
         settings = Settings.from_environment(os.environ)
         configure_logging(settings.log_level)
         # Strands, boto3 and AgentCore take seconds to import; --help and a bad setting need none of them.
-        from .answer import make_answer  # noqa: PLC0415
-        from .app import create_app  # noqa: PLC0415
-        from .server import bind  # noqa: PLC0415
-        from .server import serve as run  # noqa: PLC0415
+        from .answer import make_answer
+        from .app import create_app
+        from .server import bind
+        from .server import serve as run
 
         listener = bind(settings.host if host is None else host, settings.port if port is None else port)
         agent = create_app(

@@ -1,10 +1,12 @@
 """The writer: a Strands agent on Amazon Bedrock, as a stream of text that ends at once when nobody listens.
 
 Strands runs in a task of its own from its first event to its last, so that its context variables and spans are closed
-where they were opened; stopping means ending the model's call under it (see `model_call`) and waiting until it is through.
+where they were opened; stopping means ending the model's call under it (see `model_call`) and waiting until it is
+through.
 
-Retries: botocore's are off, Strands' default (5 s, 14 s …) is replaced. A call is repeated only while none of its text has
-come, after at most `RETRY_DELAY_S` · 2ⁿ with jitter; a listener who waits longer than a few seconds has gone.
+Retries: botocore's are off, Strands' default (5 s, 14 s …) is replaced. A call is repeated only while none of its
+text has come, after at most `RETRY_DELAY_S` · 2ⁿ with jitter; a listener who waits longer than a few seconds has
+gone.
 """
 
 import asyncio
@@ -133,7 +135,7 @@ class RetryBeforeText(HookProvider):
         registry.add_callback(BeforeModelCallEvent, self._begin)
         registry.add_callback(AfterModelCallEvent, self._end)
 
-    async def _begin(self, _: BeforeModelCallEvent) -> None:
+    async def _begin(self, event: BeforeModelCallEvent) -> None:
         self._call.new_attempt()
 
     async def _end(self, event: AfterModelCallEvent) -> None:
@@ -171,7 +173,7 @@ def _is_retryable(error: Exception) -> bool:
         case ModelError(code=AgentErrorCode.MODEL_FAILED):  # the connection was lost
             return True
         case ClientError():
-            return _code(error) in _RETRYABLE_CODES
+            return _code(error) in _RETRYABLE_CODES or _status(error) >= 500
         case _:
             return False
 
@@ -194,12 +196,17 @@ def _model_error(error: Exception) -> ModelError:
             return ModelError(AgentErrorCode.MODEL_ACCESS_DENIED, "the agent has no access to its model")
         case ClientError() if _code(cause) == "ModelTimeoutException":
             return ModelError(AgentErrorCode.MODEL_TIMEOUT, "the model did not go on in time")
-        case ClientError() if _code(cause) in _RETRYABLE_CODES:
+        case ClientError() if _is_retryable(cause):
             return ModelError(AgentErrorCode.MODEL_UNAVAILABLE, "the model cannot answer just now")
         case HTTPClientError() | ConnectionError() | BotoCoreError():
             return ModelError(AgentErrorCode.MODEL_UNAVAILABLE, "the model cannot be reached")
         case _:
             return ModelError(AgentErrorCode.MODEL_FAILED, "the model failed while it answered")
+
+
+def _status(error: ClientError) -> int:
+    """The HTTP status of an answer; a proxy or a load balancer in between gives no code of the service's."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def _code(error: ClientError) -> str:

@@ -1,11 +1,11 @@
 """Stopping a Bedrock call that another thread is reading, and keeping that thread from reading far ahead.
 
-boto3 blocks, so Strands runs it in a thread and looks at its cancel signal between two chunks only: a model that pauses,
-or has not answered yet, keeps the thread and the connection until botocore's read timeout, and Strands clears the signal
-when its own side has ended, after which the thread reads to the end of the answer. Closing the response from outside
-would wait for the very read it is to end. Shutting the socket down does not: the blocked read returns at once and the
-service sees the caller gone. So the connections of this client note their socket on the `ModelCall` that the thread
-works for (a context variable, which `asyncio.to_thread` copies).
+boto3 blocks, so Strands runs it in a thread and looks at its cancel signal between two chunks only: a model that
+pauses, or has not answered yet, keeps the thread and the connection until botocore's read timeout, and Strands clears
+the signal when its own side has ended, after which the thread reads to the end of the answer. Closing the response
+from outside would wait for the very read it is to end. Shutting the socket down does not: the blocked read returns at
+once and the service sees the caller gone. So the connections of this client note their socket on the `ModelCall` that
+the thread works for (a context variable, which `asyncio.to_thread` copies).
 
 Strands also puts what it reads on a queue without a bound. The stream that it gets from here waits once `AHEAD_CHUNKS`
 texts have not been taken yet, so that a slow caller slows the service's sending through TCP.

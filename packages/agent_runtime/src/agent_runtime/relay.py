@@ -1,13 +1,15 @@
 """Work in a task, its events out of a generator, with a bounded queue between: the place where hanging up is decided.
 
-A caller that goes away closes the generator or cancels whoever iterates it. Either way the work is cancelled and awaited
-before control goes back, so nothing of a turn outlives its caller. A caller that reads slowly fills the queue, and the
-work waits.
+A caller that goes away closes the generator or cancels whoever iterates it. Either way the work is cancelled and
+awaited before control goes back, so nothing of a turn outlives its caller. A caller that reads slowly fills the
+queue, and the work waits.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
+
+import anyio
 
 from .errors import AgentErrorCode
 from .events import AgentErrorEvent, AgentEvent
@@ -47,4 +49,6 @@ async def relay(produce: Produce, queued_events: int = DEFAULT_QUEUED_EVENTS) ->
             yield AgentErrorEvent(AgentErrorCode.INTERNAL_ERROR, "the answer failed for a reason of the service's own")
     finally:
         task.cancel()
-        await asyncio.wait({task})
+        # Starlette runs responses in a cancel scope, which cancels again at every await until it is left.
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait({task})

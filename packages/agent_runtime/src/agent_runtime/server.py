@@ -5,8 +5,10 @@ cannot say which port it got.
 """
 
 import errno
+import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -37,7 +39,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(app: ASGIApp, listener: socket.socket, listening: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; turns in progress get `SHUTDOWN_S`. `listening` is told the URL once it answers."""
+    """Serve until SIGINT or SIGTERM; turns in progress get `SHUTDOWN_S`. `listening` is told the URL once it works."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -46,7 +48,14 @@ def serve(app: ASGIApp, listener: socket.socket, listening: Callable[[str], None
         ws="none",
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
+    # uvicorn raises the signal that ended it once more when all is closed; a stop that was asked for is no failure.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     _Server(config, lambda: listening(_url(listener))).run(sockets=[listener])
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 class _Server(uvicorn.Server):

@@ -1,6 +1,7 @@
 """What the process is told from outside, once, at its start: the environment, read into one frozen value.
 
-Nothing here can be set by a request. AWS credentials are not settings: boto3 and the speech client find them themselves.
+Nothing here can be set by a request. AWS credentials are not settings: boto3 and the speech client find them
+themselves.
 """
 
 import math
@@ -13,7 +14,7 @@ from .errors import SettingsError
 DEFAULT_PORT = 8080  # what AgentCore Runtime calls
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the defaults are read off the class
 class Settings:
     """Names in the environment stand behind each field; exactly one of the two ways to the voice is set.
 

@@ -1,13 +1,14 @@
 """When each sentence was written, sent, heard and done: the numbers behind the timeline that people look at.
 
-A chunker returns a sentence only when later text has shown where it ends, so the moment it is returned is not the moment
-it was written. Sentences are verbatim slices in order; the delta that held the last character of one is found by
-counting characters.
+A chunker returns a sentence only when later text has shown where it ends, so the moment it is returned is not the
+moment it was written. Sentences are verbatim slices in order; the delta that held the last character of one is found
+by counting characters.
 """
 
 import dataclasses
 from bisect import bisect_left
 from collections.abc import Callable
+from typing import Any
 
 from .events import SentenceTimes
 
@@ -61,7 +62,9 @@ class Timeline:
         """`sentence`, the next verbatim slice of the text, is to be spoken. Returns its place."""
         start = self._text.find(sentence, self._searched)
         if start < 0:
-            raise ValueError(f"a sentence of {len(sentence)} characters is no slice of the text after the one before it")
+            raise ValueError(
+                f"a sentence of {len(sentence)} characters is no slice of the text after the one before it"
+            )
         self._searched = start + len(sentence)
         written_ms = self._delta_ms[bisect_left(self._delta_ends, self._searched)]
         self._sentences.append(SentenceTimes(sentence, written_ms))
@@ -82,5 +85,5 @@ class Timeline:
         """All audio of the sentence has come; it plays for `audio_s`."""
         self._set(place, done_ms=self.now_ms, audio_s=round(audio_s, 6))
 
-    def _set(self, place: int, **times: float) -> None:
+    def _set(self, place: int, **times: Any) -> None:
         self._sentences[place] = dataclasses.replace(self._sentences[place], **times)

@@ -1,8 +1,8 @@
 """Speaking one answer over one speech session: sentences are handed in as they exist, their audio goes to the caller.
 
 Nothing that writes waits for speech: sentences wait here until the session takes them. Sending and receiving are two
-tasks, because the session takes sentences ahead of the one that it is speaking. The first thing that goes wrong ends the
-speaking, with one typed `error` to the caller; the text of the answer does not depend on it.
+tasks, because the session takes sentences ahead of the one that it is speaking. The first thing that goes wrong ends
+the speaking, with one typed `error` to the caller; the text of the answer does not depend on it.
 """
 
 import asyncio
@@ -140,8 +140,9 @@ class Voice:
         if self.settled.is_set():
             _log.warning("speech session did not close in order", exc_info=error)
             return
-        _log.warning("speech failed", exc_info=error)
-        await self._settle(_error_event(error))
+        event = _error_event(error)
+        _log.warning("speech failed", extra={"code": event.code}, exc_info=error)
+        await self._settle(event)
 
     async def _tell(self, events: Iterable[AgentEvent]) -> None:
         for event in events:
@@ -158,7 +159,7 @@ def _first(failures: ExceptionGroup[SpeechError]) -> SpeechError:
 
 
 def _error_event(error: SpeechError) -> AgentErrorEvent:
-    """What the caller is told. The speech server's own codes and sentences are made for callers; the client's are not."""
+    """What the caller is told. The speech server's codes and sentences are made for callers, the client's are not."""
     match error:
         case SpeechRequestError():
             return AgentErrorEvent(error.code, error.message)

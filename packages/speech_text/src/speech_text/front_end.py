@@ -1,0 +1,152 @@
+"""From a text as sent to segments of phonemes: the pipeline that composes this package's steps.
+
+    text ─ clean ─ sentences ─ long runs broken ─ pronounce ─ sounds ─ segments
+
+Each step is a pure function in a module of its own; this one holds what must be kept between calls: the loaded
+languages, and a lock for each, since misaki, spaCy's pipeline and espeak are not made for two threads at once.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from speech_text import lexicon as lexicons
+from speech_text.cleaning import break_long_runs, clean
+from speech_text.errors import LanguageUnsupported, NothingToSay
+from speech_text.languages import spoken_language
+from speech_text.segments import Segment, pack, sounds
+from speech_text.sentence_chunker import IncrementalSentenceChunker
+from speech_text.spoken import Pronouncer
+from speech_text.traced import Traced
+
+#: The model's position table has 512 rows, of which the start and end marks take two (kokoro's `KModel`).
+MAX_PHONEMES = 510
+
+
+def _english(*, british: bool) -> Pronouncer:
+    from speech_text.english import EnglishPronouncer
+
+    return EnglishPronouncer(british=british)
+
+
+_PRONOUNCERS: Mapping[str, Callable[[], Pronouncer]] = {
+    "en-us": lambda: _english(british=False),
+    "en-gb": lambda: _english(british=True),
+}
+
+
+@dataclass
+class _Language:
+    """One language's engine, made on first use, and the lock that is held while it works."""
+
+    make: Callable[[], Pronouncer]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    pronounce: Pronouncer | None = None
+
+
+class FrontEnd:
+    """Turns text into segments that a Kokoro voice can speak.
+
+    Safe to call from any number of threads: work in one language is done one call at a time, different languages side
+    by side. No lock is held while anything but the computation runs, except that a language loads its files once.
+
+    Args:
+        vocabulary: the symbols that the model knows (Kokoro's `config.json`, key `vocab`); a mapping's keys are used.
+        max_phonemes: longest segment, in phonemes.
+    """
+
+    def __init__(self, vocabulary: Mapping[str, int] | Collection[str], *, max_phonemes: int = MAX_PHONEMES) -> None:
+        if not 1 <= max_phonemes <= MAX_PHONEMES:
+            raise ValueError(f"max_phonemes must be from 1 to {MAX_PHONEMES}, got {max_phonemes}")
+        self._vocabulary = frozenset(vocabulary)
+        self._max_phonemes = max_phonemes
+        self._languages = {tag: _Language(make) for tag, make in _PRONOUNCERS.items()}
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The tags that `segments` can pronounce, loaded or not; a server tells its clients these."""
+        return tuple(self._languages)
+
+    def load(self, language: str) -> None:
+        """Load a language now rather than on its first use (about five seconds for English).
+
+        Raises:
+            LanguageUnsupported: no voice speaks it, or the extra that it needs is not installed.
+        """
+        found = self._language(language)
+        with found.lock:
+            self._engine(found)
+
+    def segments(self, text: str, language: str = "en-us", lexicon: Mapping[str, str] | None = None) -> list[Segment]:
+        """The text as segments, in order; together their words are all the words of the text.
+
+        Args:
+            text: as the caller sent it. Character ranges in the answer are into exactly this string.
+            language: a tag of `languages()` or a spelling of one (`en`, `pt`).
+            lexicon: word → phonemes in Kokoro's alphabet; see `speech_text.lexicon`.
+
+        Raises:
+            LanguageUnsupported: no voice speaks the language, or the extra that it needs is not installed.
+            NothingToSay: the text has nothing in it that can be spoken.
+            LexiconInvalid: an entry of the lexicon cannot be used.
+        """
+        lexicon = lexicon or {}
+        lexicons.check(lexicon, self._vocabulary)
+        found = self._language(language)
+        cleaned = clean(Traced.of(text))
+        result: list[Segment] = []
+        for sentence in _sentences(cleaned, language):
+            readable = break_long_runs(sentence)
+            overrides = lexicons.find(lexicon, readable.text)
+            with found.lock:
+                tokens = self._engine(found)(readable.text, overrides)
+            result.extend(pack(sounds(tokens, readable, self._vocabulary), text, self._max_phonemes))
+        audible = _audible(result)
+        if not audible:
+            raise NothingToSay(_nothing(text, result))
+        return audible
+
+    def _language(self, language: str) -> _Language:
+        tag = spoken_language(language)
+        if tag not in self._languages:
+            raise LanguageUnsupported(f"language {tag!r} cannot be spoken yet; one of {', '.join(self._languages)} can")
+        return self._languages[tag]
+
+    @staticmethod
+    def _engine(found: _Language) -> Pronouncer:
+        if found.pronounce is None:
+            found.pronounce = found.make()
+        return found.pronounce
+
+
+def _sentences(traced: Traced, language: str) -> list[Traced]:
+    chunker = IncrementalSentenceChunker(language)
+    parts: list[Traced] = []
+    at = 0
+    for sentence in (*chunker.feed(traced.text), *chunker.flush()):
+        start = traced.text.index(sentence, at)
+        at = start + len(sentence)
+        parts.append(traced.part(start, at))
+    return parts
+
+
+def _audible(segments: list[Segment]) -> list[Segment]:
+    """The segments that have words; what the silent ones report as unsupported is reported by their neighbours."""
+    result: list[Segment] = []
+    orphans: tuple[str, ...] = ()
+    for segment in segments:
+        if segment.words:
+            result.append(replace(segment, unsupported=(*orphans, *segment.unsupported)))
+            orphans = ()
+        elif result:
+            result[-1] = replace(result[-1], unsupported=(*result[-1].unsupported, *segment.unsupported))
+        else:
+            orphans += segment.unsupported
+    return result
+
+
+def _nothing(text: str, segments: list[Segment]) -> str:
+    strange = [word for segment in segments for word in segment.unsupported]
+    if strange:
+        return f"none of the text can be spoken in this language; unknown: {' '.join(strange)[:35]!r}"
+    return f"the text has no words that can be spoken (it has {len(text)} characters)"
