@@ -561,6 +561,7 @@ async def test_the_default_credentials_sign_what_the_service_checks(
 # Cancellation
 
 
+@pytest.mark.slow
 async def test_cancelling_anywhere_leaves_no_task_and_no_connection(kind: str, certificates: Certificates) -> None:
     async with speech(kind, certificates) as running:
         transport = running.transport()

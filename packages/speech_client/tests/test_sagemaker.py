@@ -92,3 +92,29 @@ async def test_a_connection_that_is_never_used_can_be_closed() -> None:
         receiving.cancel()
         await asyncio.wait({receiving})
         given_up.set()
+
+
+@pytest.mark.usefixtures("no_aws")
+async def test_opening_can_be_cancelled_at_any_step() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        uri = f"https://127.0.0.1:{unused.getsockname()[1]}"
+    transport = SageMakerTransport("kokoro", "us-east-1", endpoint_uri=uri, credentials=KEYS)
+    cut_short = finished = 0
+    while finished < 3:
+        opening = asyncio.create_task(transport.connect())
+        for _ in range(cut_short):
+            await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.wait({opening})
+        if opening.cancelled():
+            cut_short += 1
+        else:
+            finished += 1
+            connection = opening.result()
+            receiving = asyncio.create_task(connection.receive())
+            await connection.close(0)
+            with pytest.raises(SpeechUnreachableError):
+                await receiving
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert cut_short > 3

@@ -101,7 +101,8 @@ class DuplexHttp2Client:
     async def close(self) -> None:
         """Drop the connection; what is not yet written is lost.
 
-        A connection that is still being made cannot be stopped: awscrt drops it once its handshake has ended, 10 s at most.
+        A connection that is still being made cannot be stopped; it is dropped once its handshake has ended, which
+        awscrt allows 10 s.
         """
         self._closed = True
         if isinstance(self._body, AsyncBytesProvider):

@@ -119,6 +119,7 @@ class SageMakerConnection:
         self._stream = stream
         self._where = where
         self._output: Any = None
+        self._asked = False  # somebody awaits, or has awaited, the service's answer
         self._ended = asyncio.Event()
         self._closed = False
 
@@ -156,9 +157,21 @@ class SageMakerConnection:
             pass  # there is no stream left to end
         finally:
             await self._client.close()
+            await self._stop_sdk()
+
+    async def _stop_sdk(self) -> None:
+        """End the tasks in which the SDK waits for an answer that nobody has asked for."""
+        if not self._asked:
+            answer = asyncio.create_task(self._stream.await_output())
+            await asyncio.wait({answer}, timeout=0)
+            answer.cancel()
+            await asyncio.wait({answer})
+            if not answer.cancelled():
+                answer.exception()  # the call failed, and was not wanted any more
 
     async def _receive(self) -> Message | None:
         if self._output is None:
+            self._asked = True
             try:
                 _, self._output = await self._stream.await_output()
             except (OSError, RuntimeError, CrtError, *SDK_ERRORS) as error:

@@ -59,9 +59,7 @@ _LOG = logging.getLogger(__name__)
 DEFAULT_MAX_IN_FLIGHT = 8  # sentences ahead of the listener: a server needs two to keep busy, the rest rides out bursts
 _INBOX_EVENTS = 64  # 1 MiB of the contract's audio frames, 21 s of PCM
 _REASON_S = 1.0  # between a failed send and the failed receive that explains it
-_OUTBOX_MESSAGES = (
-    64  # synthesize messages are bounded by max_in_flight; this is room for cancels and pings beside them
-)
+_OUTBOX_MESSAGES = 64  # room for cancels and pings, beside the requests that max_in_flight bounds
 
 _DEFAULT_DEADLINES = Deadlines()
 _GO_ON = "open a new session and send again what was not answered"
@@ -376,14 +374,13 @@ class SpeechSession:
                 await self._deliver(item)
 
     async def _deliver(self, item: RequestEvent) -> None:
-        if item.request_id in self._muted and isinstance(item.event, Audio | Timestamps):
-            return
         if self._inbox.is_full:
             self._ledger.paused()
-            await self._inbox.put(item)
+            await self._inbox.room()
             self._ledger.resumed(self._loop.time())
-        else:
-            self._inbox.put_now(item)
+        if item.request_id in self._muted and isinstance(item.event, Audio | Timestamps):
+            return
+        self._inbox.put_now(item)
         if item.request_id is not None and item.request_id not in self._ledger:
             self._muted.discard(item.request_id)
         self._end_if_answered()
