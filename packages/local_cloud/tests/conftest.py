@@ -1,4 +1,4 @@
-"""Callers and containers to stand on either side of the planes: the real SDK clients, and raw ones where frames matter."""
+"""Callers and containers for either side of the planes: the real SDK clients, and raw ones where frames matter."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,30 +15,33 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
-from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
-from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config
-from aws_sdk_sagemaker_runtime_http2.models import (
+from aws_sdk_sagemaker_runtime_http2.client import (  # type: ignore[import-untyped]  # no types
+    AsyncSageMakerRuntimeHTTP2Client,
+)
+from aws_sdk_sagemaker_runtime_http2.config import (  # type: ignore[import-untyped]  # no types
+    AsyncSageMakerRuntimeHTTP2Config,
+)
+from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # no types
     InvokeEndpointWithBidirectionalStreamInput,
     RequestPayloadPart,
     RequestStreamEventPayloadPart,
 )
 from aws_sdk_signers import AsyncEventSigner, AWSCredentialIdentity, SigV4SigningProperties
-from awscrt import io as crt_io  # type: ignore[import-untyped]  # ships no types
+from awscrt import io as crt_io  # type: ignore[import-untyped]  # no types
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials as BotoCredentials
+from local_cloud.certificates import Certificates, create_certificates
+from local_cloud.event_stream import FrameDecoder
+from local_cloud.sagemaker_bidirectional import SageMakerBidirectional
+from local_cloud.signatures import Credentials
 from smithy_aws_event_stream.events import EventHeaderEncoder, EventMessage
 from smithy_http.aio.crt import AWSCRTHTTPClient, AWSCRTHTTPClientConfig
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
-
-from local_cloud.certificates import Certificates, create_certificates
-from local_cloud.event_stream import FrameDecoder
-from local_cloud.sagemaker_bidirectional import SageMakerBidirectional
-from local_cloud.signatures import Credentials
 
 REGION = "us-east-1"
 PATIENCE_S = 30.0
@@ -55,7 +57,7 @@ async def soon[T](waited: Awaitable[T]) -> T:
 async def eventually(holds: Callable[[], bool]) -> None:
     """Give the loop turns until `holds`; for states of our own loop that end without an event."""
     async with asyncio.timeout(PATIENCE_S):
-        while not holds():
+        while not holds():  # noqa: ASYNC110 - what is waited for is plain state, which sets no event
             await asyncio.sleep(0)
 
 
@@ -166,7 +168,7 @@ class RawContainer:
 
     async def __aenter__(self) -> "RawContainer":
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = "http://127.0.0.1:{}".format(self._server.sockets[0].getsockname()[1])
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -204,13 +206,15 @@ class PrivateCATransport(AWSCRTHTTPClient):
 
 
 @asynccontextmanager
-async def sdk_client(url: str, ca: Path, credentials: Credentials) -> AsyncIterator[AsyncSageMakerRuntimeHTTP2Client]:
+async def sdk_client(
+    url: str, ca_pem: bytes, credentials: Credentials
+) -> AsyncIterator[AsyncSageMakerRuntimeHTTP2Client]:
     config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
         endpoint_uri=url,
         region=REGION,
         aws_access_key_id=credentials.access_key_id,
         aws_secret_access_key=credentials.secret_access_key,
-        transport=PrivateCATransport(ca.read_bytes(), client_config=AWSCRTHTTPClientConfig(force_http_2=True)),
+        transport=PrivateCATransport(ca_pem, client_config=AWSCRTHTTPClientConfig(force_http_2=True)),
     )
     async with AsyncSageMakerRuntimeHTTP2Client(config=config) as client:
         yield client
@@ -373,7 +377,26 @@ def raw_caller(certificates: Certificates, credentials: Credentials) -> RawCalle
     return lambda plane: RawCaller(plane.url, certificates, credentials)
 
 
-# boto3
+# boto3, and a caller that can hang up at any moment
+
+
+@asynccontextmanager
+async def signed_post(
+    base: str, path: str, service: str, body: bytes, credentials: Credentials
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A signed HTTP/1.1 POST, sent; leaving the block hangs up."""
+    request = AWSRequest("POST", base + path, data=body)
+    known = BotoCredentials(credentials.access_key_id, credentials.secret_access_key)
+    SigV4Auth(known, service, REGION).add_auth(request)
+    address = urlsplit(base)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    headers = [*request.headers.items(), ("Host", address.netloc), ("Content-Length", str(len(body)))]
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    writer.write(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-
 from local_cloud.certificates import create_certificates
 
 

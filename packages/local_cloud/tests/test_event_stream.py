@@ -5,7 +5,6 @@ import pytest
 from botocore.eventstream import EventStreamBuffer
 from hypothesis import given
 from hypothesis import strategies as st
-
 from local_cloud.errors import MalformedFrame
 from local_cloud.event_stream import (
     FrameDecoder,

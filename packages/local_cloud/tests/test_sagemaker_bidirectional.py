@@ -9,17 +9,21 @@ from typing import Any
 import h2.errors
 import h2.events
 import pytest
-from aws_sdk_sagemaker_runtime_http2.models import InputValidationError, ModelError, ModelStreamError
-from smithy_aws_event_stream.exceptions import UnmodeledEventError
-from smithy_core.exceptions import CallError
-from websockets.frames import Opcode
-
+from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # ships no types
+    InputValidationError,
+    ModelError,
+    ModelStreamError,
+)
 from local_cloud.certificates import Certificates
 from local_cloud.container_socket import Closing, Container, Fragment
 from local_cloud.errors import AddressInUse
 from local_cloud.http2_server import STREAM_WINDOW_BYTES
 from local_cloud.sagemaker_bidirectional import BidirectionalSettings, SageMakerBidirectional
 from local_cloud.signatures import Credentials
+from smithy_aws_event_stream.exceptions import UnmodeledEventError
+from smithy_core.exceptions import CallError
+from websockets.frames import Opcode
+
 from packages.local_cloud.tests.conftest import (
     RawCallers,
     RawContainer,
@@ -30,7 +34,7 @@ from packages.local_cloud.tests.conftest import (
     soon,
 )
 
-PATIENT = replace(PATIENT, close_timeout_s=0.2)
+PATIENT = BidirectionalSettings(accept_timeout_s=20, close_timeout_s=0.2)
 """The platform's 250 ms are for a machine that has nothing else to do; tests about other things wait longer."""
 
 Gateway = Callable[..., Any]
@@ -51,7 +55,7 @@ def gateway(certificates: Certificates, credentials: Credentials) -> Gateway:
 @pytest.fixture
 def client(certificates: Certificates, credentials: Credentials) -> Callable[..., Any]:
     def make(plane: SageMakerBidirectional, known: Credentials = credentials) -> Any:
-        return sdk_client(plane.url, certificates.ca, known)
+        return sdk_client(plane.url, certificates.ca.read_bytes(), known)
 
     return make
 
@@ -69,7 +73,11 @@ async def test_text_and_binary_keep_their_kind_both_ways(gateway: Gateway, clien
         await socket.send(b"\x01\x02")
         _, events = await soon(stream.await_output())
         text, binary = await soon(events.receive()), await soon(events.receive())
-        assert (text.value.data_type, text.value.bytes_, text.value.completion_state) == ("UTF8", b"\xc3\xa9", "COMPLETE")
+        assert (text.value.data_type, text.value.bytes_, text.value.completion_state) == (
+            "UTF8",
+            b"\xc3\xa9",
+            "COMPLETE",
+        )
         assert (binary.value.data_type, binary.value.bytes_) == ("BINARY", b"\x01\x02")
         await stream.input_stream.close()
         frame = await soon(socket.frame())
@@ -180,14 +188,16 @@ async def test_something_that_is_no_websocket_is_a_model_error(gateway: Gateway,
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    url = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, gateway(url) as plane, client(plane) as sdk:
         stream = await invoke(sdk)
         with pytest.raises(ModelError, match="refused the WebSocket"):
             await soon(stream.await_output())
 
 
-@pytest.mark.parametrize(("code", "reason", "message"), [(1000, "", "closed its WebSocket"), (1011, "out of memory", "out of")])
+@pytest.mark.parametrize(
+    ("code", "reason", "message"), [(1000, "", "closed its WebSocket"), (1011, "out of memory", "out of")]
+)
 async def test_a_container_that_closes_first_is_a_model_stream_error(
     gateway: Gateway, client: Callable[..., Any], code: int, reason: str, message: str
 ) -> None:
@@ -275,7 +285,9 @@ async def eventually_pinged(socket: Any, count: int) -> None:
     await eventually(lambda: socket.pings >= count)
 
 
-async def test_the_wrong_secret_is_refused(gateway: Gateway, client: Callable[..., Any], raw_caller: RawCallers) -> None:
+async def test_the_wrong_secret_is_refused(
+    gateway: Gateway, client: Callable[..., Any], raw_caller: RawCallers
+) -> None:
     async with RawContainer() as container, gateway(container.url) as plane:
         wrong = raw_caller(plane)
         wrong._credentials = Credentials("AKIALOCALTEST", "guess")
@@ -339,9 +351,7 @@ async def test_bytes_that_are_no_event_stream_are_refused(gateway: Gateway, raw_
             assert error.headers[":error-code"] == "SerializationException"
 
 
-async def test_the_sdk_raises_what_a_broken_stream_ends_with(
-    gateway: Gateway, client: Callable[..., Any]
-) -> None:
+async def test_the_sdk_raises_what_a_broken_stream_ends_with(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
         stream = await invoke(sdk)
         _, events = await soon(stream.await_output())

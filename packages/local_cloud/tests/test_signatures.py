@@ -6,11 +6,10 @@ from aws_sdk_signers import AsyncEventSigner, AWSCredentialIdentity, SigV4Signin
 from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
-from smithy_aws_event_stream.events import EventHeaderEncoder, EventMessage
-
 from local_cloud.errors import SignatureRefused
 from local_cloud.event_stream import decode_frame
 from local_cloud.signatures import ChunkVerifier, Credentials, Signature, SignatureVerifier, SignedRequest, utc_now
+from smithy_aws_event_stream.events import EventHeaderEncoder, EventMessage
 
 URL = "http://127.0.0.1:9000/model/us.some%3Amodel/converse-stream?b=2&a=1%2F"
 BODY = b'{"messages": []}'
@@ -99,15 +98,15 @@ def test_a_tampered_request_is_refused(credentials: Credentials) -> None:
 
 def test_a_body_that_is_not_the_declared_one_is_refused(credentials: Credentials) -> None:
     request = AWSRequest("POST", URL, {"X-Amz-Content-SHA256": "0" * 64}, BODY)
-    SigV4Auth(BotoCredentials(credentials.access_key_id, credentials.secret_access_key), "bedrock", "us-east-1").add_auth(
-        request
-    )
+    SigV4Auth(
+        BotoCredentials(credentials.access_key_id, credentials.secret_access_key), "bedrock", "us-east-1"
+    ).add_auth(request)
     assert code_of(credentials, as_received(request, BODY)) == "InvalidSignatureException"
 
 
 @pytest.mark.parametrize("minutes", [16, -16])
 def test_an_old_or_early_signature_is_refused(credentials: Credentials, minutes: int) -> None:
-    with pytest.raises(SignatureRefused, match="expired|not yet current"):
+    with pytest.raises(SignatureRefused, match=r"expired|not yet current"):
         verifier(credentials, dt.timedelta(minutes=minutes)).verify(signed(credentials))
 
 

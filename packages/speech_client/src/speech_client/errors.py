@@ -82,7 +82,7 @@ class SpeechTimeoutError(SpeechError, TimeoutError):
         self.request_id = request_id
 
 
-class SpeechSessionEnded(SpeechError):  # noqa: N818 - an event to be handled, like websockets' ConnectionClosed
+class SpeechSessionEnded(SpeechError):
     """The server, the platform or the network ended the session. `code`: their word for why, if any ("1006")."""
 
     retryable = True

@@ -67,14 +67,11 @@ class SageMakerTransport:
         self._endpoint_name = endpoint_name
         self._region = region
         self._uri = uri
-        self._ca_pem = None if ca_file is None else _read_ca(Path(ca_file))
+        self._trust = TlsTrust() if ca_file is None else _trust(Path(ca_file))
         self._credentials = credentials or DefaultCredentials()
-        self._trust: TlsTrust | None = None
 
     async def connect(self) -> "SageMakerConnection":
         """Start a stream. Whether it stands is known from the first `receive`, which raises `SpeechConnectError`."""
-        if self._trust is None:
-            self._trust = self._make_trust()
         http = DuplexHttp2Client(self._trust)
         client = AsyncSageMakerRuntimeHTTP2Client(config=await self._configure(http, await self._credentials.current()))
         call = models.InvokeEndpointWithBidirectionalStreamInput(endpoint_name=self._endpoint_name)
@@ -94,14 +91,6 @@ class SageMakerTransport:
 
     def _describe(self) -> str:
         return f"endpoint {self._endpoint_name!r} at {self._uri}"
-
-    def _make_trust(self) -> TlsTrust:
-        try:
-            return TlsTrust(self._ca_pem)
-        except CrtError as error:
-            raise SpeechUsageError(
-                "ca_file holds no usable certificates: it is a PEM file of certificate authorities"
-            ) from error
 
     async def _configure(self, http: DuplexHttp2Client, keys: AwsCredentials) -> Any:
         identity = AWSCredentialsIdentity(
@@ -186,10 +175,10 @@ class SageMakerConnection:
                 return Message(part.bytes_ or b"", part.data_type == "UTF8", part.completion_state != "PARTIAL")
 
 
-def _read_ca(path: Path) -> bytes:
+def _trust(ca_file: Path) -> TlsTrust:
     try:
-        return path.read_bytes()
+        return TlsTrust(ca_file.read_bytes())
     except OSError as error:
-        raise SpeechUsageError(
-            f"ca_file {str(path)!r} cannot be read: it is a PEM file of certificate authorities"
-        ) from error
+        raise SpeechUsageError(f"ca_file {str(ca_file)!r} cannot be read") from error
+    except ValueError as error:
+        raise SpeechUsageError(f"ca_file {str(ca_file)!r} is not a PEM file of certificate authorities") from error

@@ -10,6 +10,7 @@ can still take back. There are no server-side WebSocket pings: behind minutes of
 read they would go unanswered in time; TCP keep-alive finds peers that are gone.
 """
 
+import logging
 import socket
 import sys
 import time
@@ -23,6 +24,8 @@ from .app import build_app
 from .errors import PortUnavailable, SpeechContainerError
 from .service import Service, State
 from .settings import Settings
+
+logger = logging.getLogger(__name__)
 
 SEND_BUFFER_BYTES: Final = 256 * 1024
 STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
@@ -101,6 +104,7 @@ class SpeechServer(uvicorn.Server):
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is not None:
+            logger.error("the server could not be loaded", exc_info=error)
             self.failure = error
             self.should_exit = True
         elif self.service.state is State.READY:
