@@ -30,8 +30,7 @@ from .body_gate import BodyGate
 from .errors import AgentErrorCode, RequestError
 from .events import AgentErrorEvent, AgentEvent, render_sse
 from .request import DEFAULT_MAX_PROMPT_CHARS, AgentRequest, describe, parse_request
-
-DEFAULT_MAX_TURNS = 64
+from .settings import DEFAULT_MAX_TURNS
 
 _log = logging.getLogger(__name__)
 
