@@ -151,3 +151,12 @@ def test_importing_the_package_loads_no_engine() -> None:
     code = "import sys, speech_text; print({'spacy', 'misaki', 'numpy', 'phonemizer'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"
+
+
+def test_the_languages_it_names_are_those_it_can_speak() -> None:
+    fresh = FrontEnd(KOKORO_SYMBOLS)
+    assert fresh.languages == ("en-us", "en-gb")
+    assert set(fresh.languages) <= set(languages())
+    for language in set(languages()) - set(fresh.languages):
+        with pytest.raises(LanguageUnsupported):
+            fresh.load(language)

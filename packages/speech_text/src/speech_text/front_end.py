@@ -93,6 +93,11 @@ class FrontEnd:
         self._rules = tuple(rules)
         self._languages = {tag: _Language(make) for tag, make in _PRONOUNCERS.items()}
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The tags that `segments` can pronounce, loaded or not; a server tells its clients these."""
+        return tuple(self._languages)
+
     def load(self, language: str) -> None:
         """Load a language now rather than on its first use (about five seconds for English).
 

@@ -1,0 +1,74 @@
+"""Serving the app on one socket that is bound here, so that a port in use is one clear line and port 0 can be reported.
+
+`BedrockAgentCoreApp.run` is not used: it guesses the host (every interface, when it believes to be in a container) and
+cannot say which port it got.
+"""
+
+import errno
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from .errors import SettingsError
+
+SHUTDOWN_S: Final = 25  # AgentCore and SageMaker kill 30 s after SIGTERM
+_BACKLOG: Final = 2048
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening TCP socket. Raises `SettingsError` where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            reason = "another program uses it; stop that one, or choose a port with --port (0 takes a free one)"
+        else:
+            reason = (error.strerror or "it cannot be had").lower()
+        raise SettingsError(f"cannot listen on {host} port {port}: {reason}") from error
+    return listener
+
+
+def serve(app: ASGIApp, listener: socket.socket, listening: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; turns in progress get `SHUTDOWN_S`. `listening` is told the URL once it works."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        timeout_graceful_shutdown=SHUTDOWN_S,
+    )
+    # uvicorn raises the signal that ended it once more when all is closed; a stop that was asked for is no failure.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+    _Server(config, lambda: listening(_url(listener))).run(sockets=[listener])
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if listener.family == socket.AF_INET6 else f"http://{host}:{port}"

@@ -1,0 +1,317 @@
+import asyncio
+import contextlib
+import logging
+
+import pytest
+from agent_runtime.bidi import run_bidi
+from agent_runtime.errors import AgentErrorCode, ModelError
+from agent_runtime.events import (
+    AgentEnd,
+    AgentErrorEvent,
+    AgentStart,
+    AudioChunk,
+    AudioStreamEnd,
+    AudioStreamStart,
+    SentenceTimestamps,
+    TextDelta,
+)
+from agent_runtime.request import AgentRequest
+from agent_runtime.voice import MAX_WAITING_SENTENCES
+from speech_client import Deadlines
+from speech_protocol import ErrorCode, ErrorEvent
+
+from packages.agent_runtime.tests.conftest import (
+    CHAR_BYTES,
+    SAMPLE_RATE_HZ,
+    ScriptedText,
+    ScriptedVoice,
+    audio_of,
+    collect,
+    last_of,
+    services,
+    sound_of,
+    text_of,
+    types_of,
+    within,
+)
+
+ASK = AgentRequest("Say something.")
+FIRST, SECOND, THIRD = "The sky is blue.", "The sea is green.", "Nobody knows why."
+DELTAS = ["The sky", " is blue. The", " sea is green. Nobody", " knows why."]
+
+
+async def test_the_answer_is_spoken_sentence_by_sentence_as_one_stream() -> None:
+    text, voice = ScriptedText(DELTAS), ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(text, voice), request_id="turn-1"))
+    assert events[0] == AgentStart("turn-1", "bidi")
+    assert text.prompts == ["Say something."]
+    assert voice.texts == [FIRST, SECOND, THIRD]
+    assert [event for event in events if isinstance(event, TextDelta)] == [
+        TextDelta(seq, delta) for seq, delta in enumerate(DELTAS)
+    ]
+    chunks = [event for event in events if isinstance(event, AudioChunk)]
+    assert [chunk.seq for chunk in chunks] == list(range(len(chunks)))
+    assert audio_of(events) == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
+    assert [event for event in events if isinstance(event, AudioStreamStart)] == [
+        AudioStreamStart("pcm", SAMPLE_RATE_HZ)
+    ]
+    seconds = len(FIRST + SECOND + THIRD) * CHAR_BYTES / (2 * SAMPLE_RATE_HZ)
+    assert [event for event in events if isinstance(event, AudioStreamEnd)] == [AudioStreamEnd(len(chunks), seconds)]
+    last_of(events, AgentEnd)
+
+
+async def test_the_first_sentence_is_heard_while_the_model_still_writes() -> None:
+    rest = asyncio.Event()
+    text, voice = ScriptedText([*DELTAS[:2], rest, *DELTAS[2:]]), ScriptedVoice()
+    events = run_bidi(ASK, services(text, voice))
+    async with asyncio.timeout(10):
+        async for event in events:
+            if isinstance(event, AudioChunk):
+                break
+    assert voice.texts == [FIRST]
+    assert text.taken == 2
+    rest.set()
+    await collect(events)
+    assert voice.texts == [FIRST, SECOND, THIRD]
+
+
+async def test_sentences_are_sent_ahead_of_the_one_being_spoken() -> None:
+    speak_on = asyncio.Event()
+    text, voice = ScriptedText(DELTAS), ScriptedVoice(hold={FIRST: speak_on})
+    events = run_bidi(ASK, services(text, voice))
+    seen = []
+    async with asyncio.timeout(10):
+        async for event in events:
+            seen.append(event)
+            if text_of(seen) == "".join(DELTAS) and audio_of(seen):
+                break
+    assert voice.texts == [FIRST]
+    speak_on.set()
+    seen += await collect(events)
+    end = last_of(seen, AgentEnd)
+    first, second, third = end.sentences
+    assert first.done_ms is not None
+    assert second.sent_ms is not None
+    assert third.sent_ms is not None
+    assert third.sent_ms < first.done_ms
+
+
+async def test_the_session_is_opened_while_the_model_writes_its_first_sentence() -> None:
+    begin = asyncio.Event()
+    text, voice = ScriptedText([begin, *DELTAS]), ScriptedVoice(before_hello=asyncio.Event())
+    assert voice.before_hello is not None
+    events = run_bidi(ASK, services(text, voice))
+    assert isinstance(await within(anext(events)), AgentStart)
+    await within(voice.opened.wait())
+    assert text.taken == 0
+    voice.before_hello.set()
+    begin.set()
+    assert audio_of(await collect(events))
+
+
+async def test_text_does_not_wait_for_a_slow_voice() -> None:
+    text, voice = ScriptedText(DELTAS), ScriptedVoice(before_hello=asyncio.Event())
+    assert voice.before_hello is not None
+    events = run_bidi(ASK, services(text, voice))
+    seen = [await within(anext(events)) for _ in range(1 + len(DELTAS))]
+    assert text_of(seen) == "".join(DELTAS)
+    voice.before_hello.set()
+    assert audio_of(await collect(events))
+
+
+async def test_times_are_in_order_and_say_what_happened_to_each_sentence() -> None:
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), ScriptedVoice())))
+    end = last_of(events, AgentEnd)
+    assert [times.text for times in end.sentences] == [FIRST, SECOND, THIRD]
+    assert end.ttft_ms is not None
+    assert end.ttfa_ms is not None
+    for times in end.sentences:
+        assert times.sent_ms is not None
+        assert times.heard_ms is not None
+        assert times.done_ms is not None
+        assert end.ttft_ms <= times.written_ms <= times.sent_ms <= times.heard_ms <= times.done_ms <= end.total_ms
+        assert times.audio_s == pytest.approx(len(times.text) * 0.01)
+    assert end.ttfa_ms == end.sentences[0].heard_ms
+
+
+async def test_voice_and_speed_reach_the_voice() -> None:
+    voice = ScriptedVoice()
+    await collect(run_bidi(AgentRequest("Hi.", voice="bm_george", speed=1.5), services(ScriptedText(["Yes."]), voice)))
+    (options,) = voice.options
+    assert (options.voice, options.speed, options.format) == ("bm_george", 1.5, "pcm")
+
+
+async def test_wav_is_the_same_audio_after_one_header() -> None:
+    request = AgentRequest("Hi.", format="wav")
+    events = await collect(run_bidi(request, services(ScriptedText(DELTAS), ScriptedVoice())))
+    data = audio_of(events)
+    assert (data[:4], data[8:16]) == (b"RIFF", b"WAVEfmt ")
+    assert data[44:] == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
+    assert AudioStreamStart("wav", SAMPLE_RATE_HZ) in events
+
+
+async def test_word_times_are_on_the_clock_of_the_answer() -> None:
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), ScriptedVoice(with_words=True))))
+    words = [event for event in events if isinstance(event, SentenceTimestamps)]
+    assert [event.sentence for event in words] == [0, 1, 2]
+    starts = [0.0, len(FIRST) * 0.01, len(FIRST + SECOND) * 0.01]
+    assert [event.words[0].start_s for event in words] == pytest.approx(starts)
+
+
+@pytest.mark.parametrize("deltas", [[], [" ", "\n"]])
+async def test_an_answer_without_text_ends_clearly_and_does_not_wait_for_the_voice(deltas: list[str]) -> None:
+    voice = ScriptedVoice(before_hello=asyncio.Event())
+    events = await collect(run_bidi(ASK, services(ScriptedText(deltas), voice)))
+    end = last_of(events, AgentEnd)
+    assert (end.ttfa_ms, end.sentences) == (None, ())
+    assert "audio_stream_start" not in types_of(events)
+
+
+async def test_one_word_without_a_full_stop_is_spoken() -> None:
+    voice = ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(ScriptedText(["Yes"]), voice)))
+    assert voice.texts == ["Yes"]
+    assert audio_of(events) == sound_of("Yes")
+
+
+async def test_what_has_nothing_to_say_is_passed_over_in_silence() -> None:
+    code = "```\nx = 1\n```"
+    voice = ScriptedVoice(refuse=ErrorEvent.of(ErrorCode.TEXT_EMPTY, "there is nothing to speak"))
+    events = await collect(run_bidi(ASK, services(ScriptedText([code]), voice)))
+    assert voice.texts
+    assert text_of(events) == code
+    assert last_of(events, AgentEnd).ttfa_ms is None
+    assert types_of(events) == ["agent_start", "text_delta", "agent_end"]
+
+
+async def test_a_refused_voice_is_one_error_and_the_text_goes_on() -> None:
+    voice = ScriptedVoice(refuse=ErrorEvent.of(ErrorCode.VOICE_UNKNOWN, "there is no such voice"))
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert [event for event in events if isinstance(event, AgentErrorEvent)] == [
+        AgentErrorEvent("voice_unknown", "there is no such voice")
+    ]
+    assert text_of(events) == "".join(DELTAS)
+    last_of(events, AgentEnd)
+
+
+async def test_a_voice_that_dies_in_mid_answer_is_one_error_and_the_text_goes_on() -> None:
+    rest = asyncio.Event()
+    text, voice = ScriptedText([*DELTAS[:3], rest, DELTAS[3]]), ScriptedVoice(die_at=SECOND)
+    events = run_bidi(ASK, services(text, voice))
+    seen = []
+    async with asyncio.timeout(10):
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, AgentErrorEvent):
+                break
+    assert seen[-1] == AgentErrorEvent(AgentErrorCode.SPEECH_FAILED, "the voice failed; the text goes on")
+    assert audio_of(seen)[: len(sound_of(FIRST))] == sound_of(FIRST)
+    assert types_of(seen)[-2:] == ["audio_stream_end", "error"]
+    rest.set()
+    seen += await collect(events)
+    assert text_of(seen) == "".join(DELTAS)
+    end = last_of(seen, AgentEnd)
+    assert [times.done_ms is None for times in end.sentences] == [False, True, True]
+
+
+async def test_a_voice_that_goes_silent_is_one_error_and_the_text_goes_on() -> None:
+    voice = ScriptedVoice(hold={FIRST: asyncio.Event()}, deadlines=Deadlines(first_audio_s=0.05, silence_s=0.05))
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == [AgentErrorCode.SPEECH_TIMEOUT]
+    assert text_of(events) == "".join(DELTAS)
+    last_of(events, AgentEnd)
+
+
+async def test_a_voice_that_stops_by_itself_is_one_error() -> None:
+    voice = ScriptedVoice(cancels=True)
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == ["cancelled"]
+    last_of(events, AgentEnd)
+
+
+async def test_a_session_that_closes_badly_spoils_nothing() -> None:
+    voice = ScriptedVoice(dies_on_close=True)
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert audio_of(events) == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
+    assert types_of(events)[-1] == "agent_end"
+    assert "error" not in types_of(events)
+
+
+async def test_more_sentences_than_the_voice_takes_are_held_and_all_are_spoken() -> None:
+    text, voice = ScriptedText(["No. "] * (MAX_WAITING_SENTENCES + 40)), ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(text, voice)))
+    assert len(voice.texts) == MAX_WAITING_SENTENCES + 40
+    assert len(last_of(events, AgentEnd).sentences) == MAX_WAITING_SENTENCES + 40
+
+
+async def test_a_model_that_waits_for_a_voice_that_fails_goes_on() -> None:
+    deltas = ["No. "] * (MAX_WAITING_SENTENCES + 40)
+    speak_on = asyncio.Event()
+    text, voice = ScriptedText(deltas), ScriptedVoice(hold={"No.": speak_on}, die_at="No.")
+    events = run_bidi(ASK, services(text, voice, queued_events=1000))
+    seen = [await within(anext(events)) for _ in range(MAX_WAITING_SENTENCES)]
+    speak_on.set()
+    seen += await collect(events)
+    assert text_of(seen) == "".join(deltas)
+    last_of(seen, AgentEnd)
+
+
+async def test_a_model_that_fails_in_mid_answer_is_heard_as_far_as_it_came() -> None:
+    failure = ModelError(AgentErrorCode.MODEL_THROTTLED, "the model is busy")
+    voice = ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(ScriptedText([*DELTAS[:3], failure]), voice)))
+    assert audio_of(events) == sound_of(FIRST) + sound_of(SECOND)
+    assert types_of(events)[-2:] == ["audio_stream_end", "error"]
+    assert last_of(events, AgentErrorEvent) == AgentErrorEvent("model_throttled", "the model is busy")
+
+
+async def test_a_model_that_fails_before_its_first_token_is_one_error() -> None:
+    failure = ModelError(AgentErrorCode.MODEL_ACCESS_DENIED, "no access")
+    events = await collect(run_bidi(ASK, services(ScriptedText([failure]), ScriptedVoice())))
+    assert types_of(events) == ["agent_start", "error"]
+
+
+async def test_an_unexpected_failure_is_an_internal_error_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    events = await collect(run_bidi(ASK, services(ScriptedText(["Yes", KeyError("secret")]), ScriptedVoice())))
+    error = last_of(events, AgentErrorEvent)
+    assert error.code == AgentErrorCode.INTERNAL_ERROR
+    assert "secret" not in error.message
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+@pytest.mark.parametrize("how", ["closed", "cancelled"])
+async def test_hanging_up_after_the_first_audio_ends_everything_quietly(
+    how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    before = asyncio.all_tasks()
+    for _ in range(60):
+        text = ScriptedText([*DELTAS[:2], asyncio.Event()])
+        voice = ScriptedVoice(hold={FIRST: asyncio.Event()})
+        events = run_bidi(ASK, services(text, voice))
+        async for event in events:
+            if isinstance(event, AudioChunk):
+                break
+        if how == "closed":
+            await within(events.aclose())
+        else:
+            waiting = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await within(waiting)
+        assert text.closed.is_set()
+        assert voice.closed.is_set()
+        assert asyncio.all_tasks() == before
+    assert caplog.records == []
+
+
+async def test_a_caller_that_does_not_read_makes_the_model_wait() -> None:
+    text, voice = ScriptedText(["word "] * 500), ScriptedVoice()
+    events = run_bidi(ASK, services(text, voice, queued_events=4))
+    await within(anext(events))
+    for _ in range(1000):
+        await asyncio.sleep(0)
+    assert text.taken < 10
+    await within(events.aclose())
+    assert text.closed.is_set()

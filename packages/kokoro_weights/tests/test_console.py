@@ -1,0 +1,31 @@
+"""Long steps are a bar on a terminal and lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+from kokoro_weights.console import shown_progress
+from rich.console import Console
+
+
+def show(*, terminal: bool) -> str:
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
+    with shown_progress(console) as progress:
+        for done_bytes in (0, 1_000_000, 2_000_000):
+            progress("join the model", done_bytes, 2_000_000)
+        progress("join the model", 2_000_000, 2_000_000)
+        progress("fetch the model", 0, None)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_without_a_terminal_a_step_is_a_line_when_it_begins_and_one_when_it_is_done() -> None:
+    expected = "join the model (2.0 MB) ...\njoin the model: done\nfetch the model ...\n"
+    assert show(terminal=False) == expected
+
+
+def test_on_a_terminal_a_step_is_a_bar() -> None:
+    shown = show(terminal=True)
+    assert "\x1b[" in shown
+    assert "2.0/2.0 MB" in shown
+    assert "fetch the model" in shown

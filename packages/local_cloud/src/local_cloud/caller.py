@@ -1,0 +1,108 @@
+"""Asking the deployed way: boto3's `invoke_agent_runtime`, with the answer taken as it streams.
+
+botocore's StreamingBody collects what it is asked for before it gives anything (`iter_lines` and `iter_chunks` to the
+very end), so the bytes are read with urllib3's `read1` from the stream below it, which returns what has come.
+"""
+
+import asyncio
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from speech_protocol import SseDecoder
+from urllib3.exceptions import HTTPError
+
+from local_cloud.answer import Answer, AnswerCollector
+from local_cloud.errors import AnswerFailed
+
+READ_BYTES = 64 * 1024
+SILENCE_S = 120.0  # batch mode says nothing while the model writes its whole answer
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCaller:
+    """A caller of one agent runtime. `endpoint_url` None means AWS itself; credentials come from boto3's own chain."""
+
+    runtime_arn: str
+    region: str
+    endpoint_url: str | None = None
+    access_key_id: str | None = None
+    secret_access_key: str | None = None
+
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        mode: str,
+        voice: str | None = None,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Answer:
+        """The whole answer, timed from the moment the question leaves. Raises `AnswerFailed`.
+
+        `on_event` sees every event as it comes, in another thread. When the waiting task is cancelled, the connection
+        is closed at the next event, and with it the agent's work for us.
+        """
+        payload = {"prompt": prompt, "mode": mode} | ({"voice": voice} if voice else {})
+        hung_up = threading.Event()
+        try:
+            return await asyncio.to_thread(self._ask, payload, hung_up, on_event)
+        finally:
+            hung_up.set()
+
+    def _ask(
+        self, payload: dict[str, Any], hung_up: threading.Event, on_event: Callable[[dict[str, Any]], None] | None
+    ) -> Answer:
+        collector = AnswerCollector(payload["mode"])
+        client = self._client()
+        start = time.perf_counter()
+        try:
+            for event in _events(client, self.runtime_arn, payload, hung_up):
+                collector.feed(event, (time.perf_counter() - start) * 1000)
+                if on_event is not None:
+                    on_event(event)
+        except (BotoCoreError, ClientError, HTTPError) as error:
+            raise AnswerFailed(f"the agent could not be asked: {error}") from error
+        finally:
+            client.close()
+        return collector.answer()
+
+    def _client(self) -> Any:
+        config = Config(
+            region_name=self.region,
+            connect_timeout=5,
+            read_timeout=SILENCE_S,
+            retries={"total_max_attempts": 1},
+        )
+        return boto3.client(
+            "bedrock-agentcore",
+            endpoint_url=self.endpoint_url,
+            aws_access_key_id=self.access_key_id,
+            aws_secret_access_key=self.secret_access_key,
+            config=config,
+        )
+
+
+def _events(
+    client: Any, runtime_arn: str, payload: dict[str, Any], hung_up: threading.Event
+) -> Iterator[dict[str, Any]]:
+    response = client.invoke_agent_runtime(
+        agentRuntimeArn=runtime_arn,
+        runtimeSessionId=f"voice-local-{uuid.uuid4()}",  # 33 to 256 characters are allowed
+        contentType="application/json",
+        accept="text/event-stream",
+        payload=json.dumps(payload).encode(),
+    )
+    body = response["response"]
+    decoder = SseDecoder()
+    try:
+        while not hung_up.is_set() and (chunk := body._raw_stream.read1(READ_BYTES)):
+            yield from decoder.feed(chunk)
+    finally:
+        body.close()

@@ -1,0 +1,225 @@
+"""Everything that speaks, on this machine: the speech container, the data planes in front of it, and the agent.
+
+The order is that of a deployment. The container listens first and loads its weights while the rest comes up; the
+SageMaker planes need its address, the agent needs the SageMaker and Bedrock planes, the AgentCore plane needs the
+agent. It all ends in reverse, and children end with this process even when it is killed (see tether).
+"""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import httpx
+
+from local_cloud.agentcore import AgentCore
+from local_cloud.bedrock import Bedrock
+from local_cloud.caller import AgentCaller
+from local_cloud.certificates import Certificates, create_certificates
+from local_cloud.errors import ServiceFailed
+from local_cloud.language_model import LanguageModel
+from local_cloud.processes import ServiceProcess
+from local_cloud.sagemaker_bidirectional import SageMakerBidirectional
+from local_cloud.sagemaker_http import SageMakerHttp
+from local_cloud.signatures import Credentials
+
+REGION: Final = "us-east-1"
+ENDPOINT_NAME: Final = "kokoro-82m"
+MODEL_ID: Final = "local.language-model-v1:0"
+RUNTIME_ARN: Final = f"arn:aws:bedrock-agentcore:{REGION}:000000000000:runtime/voice_agent-localhost"
+READY_S: Final = 120.0  # weights from a cold disk on a busy machine
+PING_INTERVAL_S: Final = 0.05
+
+Step = Callable[[str], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class StackSettings:
+    """What to start. Port 0 is a free one; `weights` None means the prepared default; `model` None means no agent."""
+
+    model: LanguageModel | None = None
+    engine: str = "onnx"
+    weights: Path | None = None
+    logs: Path = Path("out/logs")
+    speech_port: int = 0
+    bidirectional_port: int = 0
+    sagemaker_port: int = 0
+    bedrock_port: int = 0
+    agent_port: int = 0
+    agentcore_port: int = 0
+
+
+class LocalStack:
+    """`async with LocalStack(settings, step) as stack`: all services up, their addresses in the attributes.
+
+    `step` is called with what is being waited for. Raises `ServiceFailed` or `AddressInUse`, with nothing left running.
+    """
+
+    speech: ServiceProcess
+    bidirectional: SageMakerBidirectional
+    sagemaker: SageMakerHttp
+    bedrock: Bedrock | None = None
+    agent: ServiceProcess | None = None
+    agentcore: AgentCore | None = None
+
+    def __init__(self, settings: StackSettings, step: Step) -> None:
+        self.credentials = Credentials.generate()
+        self._settings = settings
+        self._step = step
+        self._life = AsyncExitStack()
+
+    @property
+    def ca_file(self) -> Path:
+        """What a client of the bidirectional plane must trust."""
+        return self._certificates.ca
+
+    def caller(self) -> AgentCaller:
+        """A boto3 caller of this stack's agent."""
+        if self.agentcore is None:
+            raise ServiceFailed("this stack has no agent: it was started without a language model")
+        keys = (self.credentials.access_key_id, self.credentials.secret_access_key)
+        return AgentCaller(RUNTIME_ARN, REGION, self.agentcore.url, *keys)
+
+    def addresses(self) -> dict[str, str]:
+        """What a person needs to call the services: addresses, names and keys, for a terminal or a script."""
+        addresses = {
+            "speech container": self.speech.url,
+            "SageMaker, bidirectional": self.bidirectional.url,
+            "SageMaker, HTTP": self.sagemaker.url,
+            "endpoint name": ENDPOINT_NAME,
+        }
+        if self.bedrock and self.agent and self.agentcore:
+            addresses |= {
+                "Bedrock": self.bedrock.url,
+                "agent": self.agent.url,
+                "AgentCore": self.agentcore.url,
+                "agent runtime ARN": RUNTIME_ARN,
+            }
+        return addresses | {
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": self.credentials.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": self.credentials.secret_access_key,
+            "certificate authority": str(self.ca_file),
+        }
+
+    async def until_a_service_ends(self) -> None:
+        """Raises `ServiceFailed` when a child ends by itself; else waits for ever."""
+        children = [child for child in (self.speech, self.agent) if child is not None]
+        waits = {asyncio.create_task(child.wait()): child for child in children}
+        try:
+            ended, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waits:
+                task.cancel()
+        child = waits[ended.pop()]
+        raise ServiceFailed(f"{child.name} ended: {child.last_log_line() or 'its log is empty'}")
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as life:
+            directory = Path(life.enter_context(tempfile.TemporaryDirectory(prefix="voice-local-")))
+            self._certificates: Certificates = create_certificates(directory)
+            await self._start_speech(life)
+            if self._settings.model is not None:
+                await self._start_agent(life, self._settings.model)
+            with self._step(f"Kokoro loads and warms up ({self._settings.engine})"):
+                await self._ready(self.speech)
+            self._life = life.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._life.aclose()
+
+    async def _start_speech(self, life: AsyncExitStack) -> None:
+        settings = self._settings
+        command = [_script("speech-container"), "serve", "--host", "127.0.0.1", "--port", str(settings.speech_port)]
+        command += ["--engine", settings.engine]
+        if settings.weights is not None:
+            command += ["--weights", str(settings.weights)]
+        with self._step("The speech container starts"):
+            speech = ServiceProcess(
+                "speech-container", command, environment={}, log_file=settings.logs / "speech-container.log"
+            )
+            self.speech = await life.enter_async_context(speech)
+        endpoints = {ENDPOINT_NAME: self.speech.url}
+        self.bidirectional = await life.enter_async_context(
+            SageMakerBidirectional(
+                endpoints,
+                credentials=self.credentials,
+                certificates=self._certificates,
+                region=REGION,
+                port=settings.bidirectional_port,
+            )
+        )
+        self.sagemaker = await life.enter_async_context(
+            SageMakerHttp(endpoints, credentials=self.credentials, region=REGION, port=settings.sagemaker_port)
+        )
+
+    async def _start_agent(self, life: AsyncExitStack, model: LanguageModel) -> None:
+        settings = self._settings
+        life.push_async_callback(model.close)
+        with self._step("The language model loads"):
+            await model.prepare()
+        self.bedrock = await life.enter_async_context(
+            Bedrock(model, credentials=self.credentials, region=REGION, port=settings.bedrock_port)
+        )
+        environment = {
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": self.credentials.access_key_id,  # random, of this run: they open nothing elsewhere
+            "AWS_SECRET_ACCESS_KEY": self.credentials.secret_access_key,
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.bedrock.url,
+            "BEDROCK_MODEL_ID": MODEL_ID,
+            "SPEECH_ENDPOINT_NAME": ENDPOINT_NAME,
+            "SPEECH_ENDPOINT_URI": self.bidirectional.url,
+            "SPEECH_CA_FILE": str(self.ca_file),
+        }
+        command = [_script("agent-runtime"), "serve", "--host", "127.0.0.1", "--port", str(settings.agent_port)]
+        with self._step("The agent starts"):
+            agent = ServiceProcess(
+                "agent-runtime", command, environment=environment, log_file=settings.logs / "agent-runtime.log"
+            )
+            self.agent = await life.enter_async_context(agent)
+        self.agentcore = await life.enter_async_context(
+            AgentCore(
+                {RUNTIME_ARN: self.agent.url}, credentials=self.credentials, region=REGION, port=settings.agentcore_port
+            )
+        )
+
+    async def _ready(self, service: ServiceProcess) -> None:
+        """Until its /ping says 200, as SageMaker waits for a container."""
+        ended = asyncio.create_task(service.wait())
+        answers = asyncio.create_task(_ping_until_healthy(service.url))
+        try:
+            async with asyncio.timeout(READY_S):
+                await asyncio.wait({ended, answers}, return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError as error:
+            raise ServiceFailed(
+                f"{service.name} was not ready within {READY_S:g} s; its log is {service.log_file}"
+            ) from error
+        finally:
+            for task in (ended, answers):
+                task.cancel()
+            await asyncio.gather(ended, answers, return_exceptions=True)
+        if ended.done() and not ended.cancelled():
+            reason = service.last_log_line() or f"exit code {ended.result()}"
+            raise ServiceFailed(f"{service.name} ended while it was loading: {reason}")
+
+
+async def _ping_until_healthy(url: str) -> None:
+    async with httpx.AsyncClient(trust_env=False, timeout=2) as client:
+        while True:
+            try:
+                if (await client.get(f"{url}/ping")).status_code == httpx.codes.OK:
+                    return
+            except httpx.TransportError:
+                pass  # it may be ending; the other task sees that
+            await asyncio.sleep(PING_INTERVAL_S)
+
+
+def _script(name: str) -> str:
+    """A console script of this environment, whatever the PATH says."""
+    return str(Path(sys.executable).with_name(name))

@@ -1,0 +1,135 @@
+"""The process around the application: its socket, its signals, its two lines on stdout.
+
+SIGTERM (or Ctrl-C) means drain: `/ping` turns 503 at once, new requests get `shutting_down`, running ones have
+`drain_s` to finish, and the exit code is 0; a second signal ends at once. uvicorn alone would close running sessions
+first.
+
+The socket is bound before anything is loaded, so that a port in use is known at once and clients may connect
+meanwhile. Sent bytes are buffered for about five seconds of pcm and no more: what a listener has not taken, a cancel
+can still take back. There are no server-side WebSocket pings: behind minutes of audio that a paced client has yet to
+read they would go unanswered in time; TCP keep-alive finds peers that are gone.
+"""
+
+import logging
+import os
+import socket
+import sys
+import time
+from typing import Final, TextIO
+
+import uvicorn
+from kokoro_weights import WeightsError
+from speech_text import SpeechTextError
+
+from .app import build_app
+from .errors import PortUnavailable, SpeechContainerError
+from .service import Service, State
+from .settings import Settings
+
+logger = logging.getLogger(__name__)
+
+SEND_BUFFER_BYTES: Final = 256 * 1024
+STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
+_LAST_WORDS_S: Final = 0.5  # for telling requests that were given up
+_CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections to close
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket on `host`. Raises `PortUnavailable`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(
+            socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1
+        )  # sockets that are accepted inherit both of these
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise PortUnavailable(
+            f"cannot listen on {host} port {port} ({error.strerror}); stop what uses it, or choose another with --port"
+        ) from error
+    listener.setblocking(False)
+    return listener
+
+
+class SpeechServer(uvicorn.Server):
+    """One service on one socket. `announce` gets the two lines that a supervisor waits for."""
+
+    def __init__(self, service: Service, announce: TextIO | None = None) -> None:
+        self.service = service
+        self.failure: BaseException | None = None
+        """Why the service could not be loaded, if it could not."""
+        self._announce = announce
+        self._began_s = time.monotonic()
+        self._drain_until_s: float | None = None
+        super().__init__(
+            uvicorn.Config(
+                build_app(self.service, self._loaded),
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                ws_max_size=service.settings.max_message_bytes,
+                ws_ping_interval=None,
+                ws_per_message_deflate=False,
+                timeout_graceful_shutdown=_CLOSING_S,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn's hook: say where we listen once connections are taken."""
+        await super().startup(sockets)
+        if sockets:
+            host, port = sockets[0].getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            self._say(f"listening on http://{shown}:{port}")
+
+    async def on_tick(self, counter: int) -> bool:
+        """uvicorn's hook, ten times a second: exit when everything that ran has finished, or had its time."""
+        if self._drain_until_s is not None:
+            late_s = time.monotonic() - self._drain_until_s
+            if late_s > 0:
+                self.service.abandon()
+            if not self.service.running or late_s > _LAST_WORDS_S:
+                self.should_exit = True
+        return await super().on_tick(counter)
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """uvicorn's hook for SIGTERM and SIGINT, in the main thread."""
+        if self._drain_until_s is None:
+            self.drain()
+        else:
+            self.should_exit = self.force_exit = True
+
+    def drain(self) -> None:
+        """Take nothing new, let what runs finish, then exit."""
+        self.service.drain()
+        self._drain_until_s = time.monotonic() + self.service.settings.drain_s
+
+    def _loaded(self, error: BaseException | None) -> None:
+        if error is not None:
+            logger.error("the server could not be loaded", exc_info=error)
+            self.failure = error
+            self.should_exit = True
+        elif self.service.state is State.READY:
+            ready = self.service.capabilities()
+            took_s = time.monotonic() - self._began_s
+            self._say(f"ready ({ready.engine}, {len(ready.voices)} voices, {took_s:.1f} s)")
+
+    def _say(self, line: str) -> None:
+        if self._announce is not None:
+            print(f"speech-container: {line}", file=self._announce, flush=True)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until told to stop. Raises one of `STARTUP_ERRORS` where the server cannot start."""
+    listener = bind(settings.host, settings.port)
+    server = SpeechServer(Service(settings), announce=sys.stdout)
+    server.run(sockets=[listener])
+    if server.failure is not None:
+        raise server.failure
+    if server.service.is_working:  # in the middle of a step that nobody waits for: its library must not be torn down
+        logging.shutdown()
+        os._exit(0)

@@ -1,0 +1,199 @@
+"""The server behind both of its faces: whether it is ready, who is admitted, and how a request becomes a recitation.
+
+WebSocket sessions and HTTP requests call `recite` and nothing deeper. Phonemes are made in one thread of their own,
+so that the event loop answers pings whatever is being prepared or spoken.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, auto
+
+from speech_protocol import (
+    PROTOCOL_VERSION,
+    Capabilities,
+    ErrorCode,
+    Synthesize,
+    VoiceOptions,
+)
+
+from . import encoders
+from .errors import EngineFailed, Refusal
+from .narration import Narrator, Script
+from .settings import Settings
+from .studio import Studio, open_studio
+from .synthesis import Recitation, Synthesis, busy
+
+logger = logging.getLogger(__name__)
+
+_WARM_UP = "Ready to speak."
+_PREPARING_RETRY_S = 1.0
+_LOADING_RETRY_S = 5.0
+
+
+class State(Enum):
+    """What `/ping` reports."""
+
+    LOADING = auto()
+    READY = auto()
+    FAILED = auto()
+    DRAINING = auto()
+
+
+class Service:
+    """One engine with its narrator, from loading to draining. All methods are for the event loop."""
+
+    def __init__(self, settings: Settings, open_studio: Callable[[Settings], Studio] = open_studio) -> None:
+        self.settings = settings
+        self._open_studio = open_studio
+        self.state = State.LOADING
+        self.running = 0
+        """Requests that were admitted and whose answers are not finished."""
+        self._listeners = itertools.count(1)
+        self._preparing = 0
+        self._front_end_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="front-end")
+        self._narrator: Narrator | None = None
+        self._synthesis: Synthesis | None = None
+
+    async def load(self) -> None:
+        """Load, verify and speak once; then `state` is READY. Raises whatever stopped it; then it is FAILED."""
+        try:
+            await self._start(await asyncio.to_thread(self._open_studio, self.settings))
+        except BaseException:
+            self.state = State.FAILED
+            raise
+        if self.state is State.LOADING:
+            self.state = State.READY
+
+    async def stop(self) -> None:
+        """Let go of the engine and the threads."""
+        self._front_end_thread.shutdown(wait=False, cancel_futures=True)
+        if self._synthesis is not None:
+            await self._synthesis.stop()
+
+    @property
+    def jobs(self) -> int:
+        """The requests that the engine still has to do with."""
+        return 0 if self._synthesis is None else self._synthesis.jobs
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the engine's thread is alive."""
+        return self._synthesis is not None and self._synthesis.is_working
+
+    def drain(self) -> None:
+        """Refuse what comes from now on; what runs goes on."""
+        self.state = State.DRAINING
+
+    def abandon(self) -> None:
+        """Give up what still runs: each request is told `shutting_down`."""
+        if self._synthesis is not None:
+            self._synthesis.abandon()
+
+    def new_listener(self) -> int:
+        """A number for somebody who will hear one request after the other."""
+        return next(self._listeners)
+
+    @contextlib.contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Around everything that is done for one request, so that draining can wait for it."""
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
+
+    def require_open(self) -> None:
+        """Raises `Refusal` unless requests are being taken."""
+        match self.state:
+            case State.READY:
+                return
+            case State.LOADING:
+                raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
+            case State.FAILED:
+                raise Refusal(ErrorCode.SHUTTING_DOWN, "the server could not load its voices")
+            case State.DRAINING:
+                raise Refusal(ErrorCode.SHUTTING_DOWN, "the server is shutting down; use another one")
+
+    async def recite(self, listener: int, request: Synthesize) -> Recitation:
+        """Prepare a request and queue it for the engine. Raises `Refusal`.
+
+        The requests of one listener are queued in the order of the calls. Call it inside `admitted`.
+        """
+        narrator, synthesis = self._narrator, self._synthesis
+        if narrator is None or synthesis is None:
+            raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
+        self._require_fresh(request)
+        options = request.options
+        encoders.require_supported(options.format, options.sample_rate)
+        return synthesis.recite(listener, await self._prepare(narrator, request))
+
+    def capabilities(self) -> Capabilities:
+        """The answer to `hello`. A server that is still loading has no voices yet."""
+        narrator, settings = self._narrator, self.settings
+        return Capabilities(
+            protocol_version=PROTOCOL_VERSION,
+            engine=settings.engine,
+            voices=narrator.voices.names if narrator else (),
+            languages=narrator.languages if narrator else (),
+            formats=encoders.FORMATS,
+            sample_rates=encoders.SAMPLE_RATES_HZ,
+            timestamps=False,
+            latency=("exact",),
+            limits={
+                "max_text_chars": settings.max_text_chars,
+                "max_message_bytes": settings.max_message_bytes,
+                "max_waiting_requests": settings.max_waiting_requests,
+                "max_text_contexts": 0,
+                "look_ahead_s": settings.look_ahead_s,
+                "frame_bytes": settings.frame_bytes,
+            },
+        )
+
+    async def _start(self, studio: Studio) -> None:
+        settings = self.settings
+        synthesis = Synthesis(
+            studio.engine, max_waiting_segments=settings.max_waiting_segments, look_ahead_s=settings.look_ahead_s
+        )
+        self._synthesis = synthesis
+        await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in studio.checks))
+        voice = VoiceOptions().voice if VoiceOptions().voice in studio.narrator.voices.names else None
+        options = VoiceOptions(voice=voice or studio.narrator.voices.names[0])
+        try:
+            script = await self._prepare(studio.narrator, Synthesize(_WARM_UP, options))
+            with synthesis.recite(self.new_listener(), script) as recitation:
+                samples = sum([len(spoken.waveform.samples) async for spoken in recitation])
+        except Refusal as refusal:
+            raise EngineFailed("the warm-up sentence could not be spoken; the log says where it failed") from refusal
+        if not samples:
+            raise EngineFailed("the engine made no audio for the warm-up sentence")
+        self._narrator = studio.narrator
+
+    async def _prepare(self, narrator: Narrator, request: Synthesize) -> Script:
+        if self._preparing >= self.settings.max_waiting_segments:
+            raise busy(_PREPARING_RETRY_S)
+        self._preparing += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._front_end_thread, narrator.script, request)
+        except Refusal:
+            raise
+        except Exception:
+            logger.exception("no phonemes", extra={"fields": {"chars": len(request.text)}})
+            raise Refusal(ErrorCode.SYNTHESIS_FAILED, "this text could not be turned into phonemes") from None
+        finally:
+            self._preparing -= 1
+
+    def _require_fresh(self, request: Synthesize) -> None:
+        if request.request_timestamp is None:
+            return
+        age_s = time.time() - request.request_timestamp
+        if age_s > self.settings.stale_after_s:
+            raise Refusal(
+                ErrorCode.REQUEST_STALE,
+                f"the request is {age_s:.0f} s old; this server takes at most {self.settings.stale_after_s:g} s",
+            )

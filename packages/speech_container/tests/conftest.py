@@ -1,0 +1,249 @@
+"""Servers on free loopback ports with an engine that the test can hold back, and clients that collect whole answers."""
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, IncompleteRead
+from typing import Any
+
+import pytest
+from speech_container.engine import Utterance, Waveform
+from speech_container.narration import Narrator
+from speech_container.server import SpeechServer, bind
+from speech_container.service import Service
+from speech_container.settings import Settings
+from speech_container.spelling import Spelling, SpellingFrontEnd
+from speech_container.studio import Studio
+from speech_container.tone_engine import ToneEngine
+from speech_container.voices import VoiceBook
+from websockets.asyncio.client import ClientConnection, connect
+
+SESSION_PATH = "/invocations-bidirectional-stream"
+
+
+class HeldEngine(ToneEngine):
+    """A tone engine that works only while it is open, and remembers what it was given."""
+
+    def __init__(self, max_batch: int = 1) -> None:
+        super().__init__(max_batch)
+        self.batches: list[list[Utterance]] = []
+        self.broken_tokens: set[int] = set()
+        self.closed = False
+        self._open = threading.Event()
+        self._open.set()
+        self._arrived = threading.Semaphore(0)
+
+    def hold(self) -> None:
+        """Let no synthesis end until `release`."""
+        self._open.clear()
+
+    def release(self) -> None:
+        """Let everything go on."""
+        self._open.set()
+
+    async def busy(self) -> None:
+        """Until the engine has begun with one more batch."""
+        assert await asyncio.to_thread(self._arrived.acquire, timeout=20)
+
+    def forget(self) -> None:
+        """As if nothing had been synthesised so far."""
+        self.batches.clear()
+        while self._arrived.acquire(blocking=False):
+            pass
+
+    def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
+        self.batches.append(list(batch))
+        self._arrived.release()
+        assert self._open.wait(timeout=60)
+        if any(self.broken_tokens & set(utterance.token_ids) for utterance in batch):
+            raise ValueError("these words must stay in here")
+        return super().synthesize(batch)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Announcements(io.StringIO):
+    """What a supervisor reads from the server's stdout, line by line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            self.lines.put_nowait(text.strip())
+        return len(text)
+
+
+@dataclass
+class Reply:
+    """One HTTP answer. `is_whole`: it ended as HTTP says that it should."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_whole: bool
+
+    @property
+    def error(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.body)["error"]
+        return found
+
+
+@dataclass
+class Running:
+    """A server that is ready."""
+
+    server: SpeechServer
+    engine: HeldEngine
+    url: str
+    task: "asyncio.Task[None]"
+
+    @property
+    def service(self) -> Service:
+        return self.server.service
+
+    async def http(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
+        """One HTTP request on a connection of its own."""
+        return await asyncio.to_thread(self._http, method, path, body, headers)
+
+    async def invoke(self, **fields: Any) -> Reply:
+        """POST /invocations."""
+        return await self.http("POST", "/invocations", json.dumps(fields).encode())
+
+    async def raw(self, head: str, body: bytes) -> asyncio.StreamWriter:
+        """A connection that has sent a request and reads nothing of the answer but what the kernel takes."""
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        _, writer = await asyncio.open_connection(host, int(port), limit=1)
+        writer.write(head.encode() + body)
+        await writer.drain()
+        return writer
+
+    def _http(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Reply:
+        connection = HTTPConnection(self.url.removeprefix("http://"), timeout=30)
+        with closing(connection):
+            connection.request(method, path, body, dict(headers))
+            response = connection.getresponse()
+            received = {name.lower(): value for name, value in response.getheaders()}
+            try:
+                return Reply(response.status, received, response.read(), is_whole=True)
+            except IncompleteRead as cut_off:
+                return Reply(response.status, received, cut_off.partial, is_whole=False)
+
+    @asynccontextmanager
+    async def session(self, **options: Any) -> "AsyncIterator[Client]":
+        """A WebSocket client."""
+        url = self.url.replace("http", "ws", 1) + SESSION_PATH
+        async with connect(url, max_size=None, compression=None, proxy=None, **options) as socket:
+            yield Client(socket)
+
+
+@dataclass
+class Answer:
+    """One request's answer as a client saw it."""
+
+    frames: list[dict[str, Any] | bytes] = field(default_factory=list)
+
+    @property
+    def audio(self) -> bytes:
+        return b"".join(frame for frame in self.frames if isinstance(frame, bytes))
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [frame for frame in self.frames if isinstance(frame, dict)]
+
+    @property
+    def end(self) -> dict[str, Any]:
+        return self.events[-1]
+
+
+ENDINGS = {"synthesis_complete", "synthesis_cancelled", "error", "capabilities", "pong", "session_closed"}
+
+
+class Client:
+    """One WebSocket session, as the tests talk."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def send(self, message: str | bytes | None = None, **fields: Any) -> None:
+        """One message as it is, or its fields."""
+        await self.socket.send(json.dumps(fields) if message is None else message)
+
+    async def frame(self) -> dict[str, Any] | bytes:
+        """One frame: a text frame as its object, a binary frame as it is."""
+        frame = await asyncio.wait_for(self.socket.recv(), 30)
+        if isinstance(frame, bytes):
+            return frame
+        event: dict[str, Any] = json.loads(frame)
+        return event
+
+    async def answer(self) -> Answer:
+        """Everything up to the next event that ends an answer."""
+        collected = Answer()
+        while True:
+            frame = await self.frame()
+            collected.frames.append(frame)
+            if isinstance(frame, dict) and frame["type"] in ENDINGS:
+                return collected
+
+    async def ask(self, **fields: Any) -> Answer:
+        """Send one message and collect its answer."""
+        await self.send(**fields)
+        return await self.answer()
+
+    async def closed(self) -> int | None:
+        """Wait for the end of the connection; its code."""
+        await asyncio.wait_for(self.socket.wait_closed(), 20)
+        return self.socket.close_code
+
+
+def _tone_studio(engine: ToneEngine | None = None, checks: tuple[Callable[[], object], ...] = ()) -> Studio:
+    """A studio that starts at once."""
+    narrator = Narrator(SpellingFrontEnd(), Spelling(), VoiceBook.of_tones())
+    return Studio(engine or ToneEngine(), narrator, checks)
+
+
+@pytest.fixture
+def tone_studio() -> Callable[..., Studio]:
+    """Makes studios: of which engine, and with what checks."""
+    return _tone_studio
+
+
+@pytest.fixture
+def held_engine() -> HeldEngine:
+    """An engine that the test can hold back."""
+    return HeldEngine()
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Callable[..., Any]]:
+    """Starts servers (settings as keywords) and stops them after the test."""
+    servers: list[Running] = []
+
+    async def start_one(*, studio: Studio | None = None, until_ready: bool = True, **settings: Any) -> Running:
+        held = HeldEngine()
+        announcements = Announcements()
+        service = Service(Settings(engine="tone", **settings), lambda _: studio or _tone_studio(held))
+        server = SpeechServer(service, announcements)
+        listener = bind("127.0.0.1", 0)
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        listening = await asyncio.wait_for(announcements.lines.get(), 20)
+        running = Running(server, held, listening.rpartition(" ")[2], task)
+        servers.append(running)
+        if not until_ready:
+            return running
+        assert (await asyncio.wait_for(announcements.lines.get(), 20)).startswith("speech-container: ready (tone, ")
+        held.forget()
+        return running
+
+    yield start_one
+    for running in servers:
+        running.engine.release()
+        running.server.should_exit = True
+        await asyncio.wait_for(running.task, 20)
