@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 
 from speech_text import lexicon as lexicons
 from speech_text.errors import NothingToSay
@@ -56,6 +57,13 @@ _PRONOUNCERS: Mapping[str, Callable[[], Pronouncer]] = {
     "ja": _japanese,
     "zh": _mandarin,
 }
+#: Modules that a language cannot do without, from the extras `g2p`, `ja` and `zh`.
+_NEEDS = {
+    "en-us": ("misaki", "spacy", "en_core_web_sm"),
+    "en-gb": ("misaki", "spacy", "en_core_web_sm"),
+    "ja": ("misaki", "fugashi", "unidic_lite", "mojimoji"),
+    "zh": ("misaki", "jieba", "pypinyin", "cn2an"),
+}
 
 
 @dataclass
@@ -95,8 +103,8 @@ class FrontEnd:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The tags that `segments` can pronounce, loaded or not; a server tells its clients these."""
-        return tuple(self._languages)
+        """The tags that `segments` can pronounce in this installation, loaded or not; a server tells its clients."""
+        return tuple(tag for tag in self._languages if all(map(find_spec, _NEEDS.get(tag, ("misaki", "phonemizer")))))
 
     def load(self, language: str) -> None:
         """Load a language now rather than on its first use (about five seconds for English).
