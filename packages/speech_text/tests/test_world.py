@@ -1,7 +1,12 @@
 """Five languages through espeak: the symbols are the voice's, and words find their sounds."""
 
+import re
+from pathlib import Path
+
 import pytest
+from misaki.espeak import EspeakG2P
 from speech_text import KOKORO_SYMBOLS, FrontEnd
+from speech_text.world import ESPEAK_NAMES
 
 SENTENCES = {
     "es": ("Hola, ¿qué tal? Son 45 € a las 18:15.", "45 €", "kwaɾˈɛnta i θˈinko ˈeʊɾos"),
@@ -44,3 +49,21 @@ def test_other_scripts_are_reported(front_end: FrontEnd) -> None:
 def test_a_lexicon_works_in_every_language(front_end: FrontEnd) -> None:
     (segment,) = front_end.segments("El Kokoro habla", "es", lexicon={"kokoro": "kˈokoɾo"})
     assert segment.phonemes.split()[1] == "kˈokoɾo"
+
+
+@pytest.mark.parametrize("language", ["es", "fr"])
+def test_plain_sentences_are_said_as_espeak_says_them(front_end: FrontEnd, language: str) -> None:
+    """Fifty sentences without numbers or markup: what the pipeline adds for word times changes no sound."""
+    name = {"es": "spanish.txt", "fr": "french.txt"}[language]
+    sentences = (Path(__file__).parent / "cases" / name).read_text(encoding="utf-8").splitlines()
+    assert len(sentences) == 50
+    espeak = EspeakG2P(ESPEAK_NAMES[language])
+    for sentence in sentences:
+        expected, _ = espeak(sentence)
+        (segment,) = front_end.segments(sentence, language)
+        assert only_sounds(segment.phonemes) == only_sounds(expected), sentence
+
+
+def only_sounds(phonemes: str) -> list[str]:
+    """The sounds by word, without punctuation. `¿` and `¡` are in espeak's answer but not in the voice's alphabet."""
+    return re.findall(r"[^\s;:,.!?—…\"()“”¿¡]+", phonemes)

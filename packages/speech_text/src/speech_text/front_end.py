@@ -6,6 +6,7 @@ Each step is a pure function in a module of its own; this one holds what must be
 languages, and a lock for each, since misaki, spaCy's pipeline and espeak are not made for two threads at once.
 """
 
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,8 @@ from speech_text.languages import spoken_language
 from speech_text.reading import readings
 from speech_text.segments import Segment, pack, sounds
 from speech_text.speakable import DEFAULT_RULES, Rule
-from speech_text.spoken import Pronouncer
+from speech_text.spoken import Pronouncer, Spoken
+from speech_text.traced import Traced
 
 #: The model's position table has 512 rows, of which the start and end marks take two (kokoro's `KModel`).
 MAX_PHONEMES = 510
@@ -142,6 +144,19 @@ class FrontEnd:
         audible = _audible(result)
         if not audible:
             raise NothingToSay(_nothing(text, result))
+        return audible
+
+    def phonemes(self, phonemes: str) -> list[Segment]:
+        """Raw phonemes as segments: what is between spaces is a word, and ranges are into `phonemes`.
+
+        Raises:
+            NothingToSay: no symbol of it makes a sound.
+        """
+        tokens = [Spoken(found.start(), found.end(), found[0], True) for found in re.finditer(r"\S+", phonemes)]
+        heard = sounds(tokens, Traced.of(phonemes), self._vocabulary)
+        audible = _audible(pack(heard, phonemes, self._max_phonemes))
+        if not audible:
+            raise NothingToSay(f"none of the {len(phonemes)} symbols is a sound that the voice knows")
         return audible
 
     def _language(self, language: str) -> _Language:

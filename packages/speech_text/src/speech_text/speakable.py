@@ -130,6 +130,10 @@ class SpeakableFilter:
         """What of this piece can be spoken: no part, one, or several (around code blocks)."""
         return [filtered for part in self._outside_fences(piece) if (filtered := self._apply(part)).text.strip()]
 
+    def text(self, piece: str) -> str:
+        """What of this piece can be spoken, as a string; '' for nothing. For callers that need no character ranges."""
+        return " ".join(" ".join(part.text.split()) for part in self.filter(Traced.of(piece)))
+
     def _outside_fences(self, piece: Traced) -> list[Traced]:
         if not self._fence and "```" not in piece.text and "~~~" not in piece.text:
             return [piece]
