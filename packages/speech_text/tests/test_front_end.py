@@ -213,6 +213,30 @@ def test_importing_the_package_loads_no_engine() -> None:
     assert answer.stdout.strip() == "set()"
 
 
+def test_without_the_extra_sentences_are_cut_and_speech_is_refused_with_the_remedy() -> None:
+    code = """
+import sys
+for name in ("babel", "misaki", "num2words", "phonemizer", "spacy", "espeakng_loader"):
+    sys.modules[name] = None
+import speech_text
+chunker = speech_text.IncrementalSentenceChunker()
+assert chunker.feed("**One.** Two") == ["**One.**"]
+assert speech_text.SpeakableFilter().text("**One.**") == "One."
+front_end = speech_text.FrontEnd(speech_text.KOKORO_SYMBOLS)
+for language in ("en-us", "es"):
+    for call in (front_end.load, lambda tag: front_end.segments("Hi.", tag)):
+        try:
+            call(language)
+        except speech_text.LanguageUnsupported as error:
+            assert "speech-text[g2p]" in str(error)
+        else:
+            raise AssertionError("loaded without its extra")
+print("ok")
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "ok", answer.stderr
+
+
 def test_the_languages_it_names_are_those_it_can_speak() -> None:
     fresh = FrontEnd(KOKORO_SYMBOLS)
     assert fresh.languages[:7] == ("en-us", "en-gb", "es", "fr", "hi", "it", "pt-br")
