@@ -110,7 +110,8 @@ class SpeechServer(uvicorn.Server):
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is not None:
-            logger.error("the server could not be loaded", exc_info=error)
+            if not isinstance(error, STARTUP_ERRORS):  # those are told by whoever called serve(), in one line
+                logger.error("the server could not be loaded", exc_info=error)
             self.failure = error
             self.should_exit = True
         elif self.service.state is State.READY:
