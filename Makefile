@@ -11,8 +11,9 @@ RUN := $(UV) run --no-sync
 SETUP := .venv/.ready
 
 PROMPT ?= Why is the sky blue?
+OUT ?= out
 
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test lint format bench readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,7 +21,7 @@ help: ## Show this list
 setup: $(SETUP) ## Install everything and prepare the weights (other verbs do it when needed)
 
 demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out/timeline.png
-	@$(RUN) voice-local ask "$(PROMPT)" --out out
+	@$(RUN) voice-local ask "$(PROMPT)" --out "$(OUT)"
 
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q
@@ -39,6 +40,9 @@ format: $(SETUP) ## Rewrite the code in the house format
 
 bench: $(SETUP) ## Measure: server start, memory, first audio
 	@for script in benchmarks/*.py; do $(RUN) python "$$script" || exit 1; done
+
+readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)
+	@$(RUN) python tools/readme.py
 
 clean: ## Remove what the other verbs made here (the weights cache stays)
 	rm -rf .venv .tools out .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
