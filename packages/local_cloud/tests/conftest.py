@@ -237,6 +237,7 @@ class RawCaller:
     """A signed HTTP/2 caller, by hand: sends what credit allows, credits back only when told to."""
 
     def __init__(self, url: str, certificates: Certificates, credentials: Credentials) -> None:
+        self.url = url
         self._address = urlsplit(url)
         self._context = ssl.create_default_context(cafile=str(certificates.ca))
         self._context.set_alpn_protocols(["h2"])
