@@ -11,6 +11,8 @@ import h2.events
 import pytest
 from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # ships no types
     InputValidationError,
+    InternalServerError,
+    InternalStreamFailure,
     ModelError,
     ModelStreamError,
 )
@@ -150,6 +152,9 @@ async def test_a_path_that_leaves_its_place_is_refused(gateway: Gateway, client:
             stream = await invoke(sdk, model_invocation_path=path)
             with pytest.raises(InputValidationError, match="without a leading slash"):
                 await soon(stream.await_output())
+        stream = await invoke(sdk, model_query_string="not encoded")
+        with pytest.raises(InputValidationError, match="percent-encoded"):
+            await soon(stream.await_output())
 
 
 async def test_an_unknown_endpoint_is_a_validation_error(gateway: Gateway, client: Callable[..., Any]) -> None:
@@ -403,6 +408,43 @@ async def test_streams_and_connections_side_by_side_keep_apart(gateway: Gateway,
             _, events = await soon(stream.await_output())
             assert (await soon(events.receive())).value.bytes_ == name
         assert len(plane.active) == 3
+
+
+async def test_too_many_streams_are_refused_until_one_ends(gateway: Gateway, raw_caller: RawCallers) -> None:
+    settings = replace(PATIENT, max_streams=1)
+    async with RawContainer() as container, gateway(container.url, settings) as plane, raw_caller(plane) as caller:
+        first = await caller.open()
+        await caller.status(first)
+        status, headers = await caller.status(await caller.open())
+        assert (status, headers["x-amzn-errortype"]) == (503, "ServiceUnavailableError")
+        caller.h2.reset_stream(first)
+        await caller.flush()
+        await eventually(lambda: not plane.active)
+        assert (await caller.status(await caller.open()))[0] == 200
+
+
+async def test_a_fault_of_the_gateway_has_the_services_name_and_no_details(
+    gateway: Gateway, client: Callable[..., Any]
+) -> None:
+    class Broken(StuckContainer):
+        async def fragments(self) -> AsyncIterator[Fragment]:
+            yield Fragment(b"audio", text=False, final=True)
+            raise RuntimeError("/a/path")
+
+    containers: list[Container] = [Broken(0)]
+
+    async def dial(_url: str) -> Container:
+        return containers.pop()
+
+    async with gateway("http://unused", dial=dial) as plane, client(plane) as sdk:
+        stream = await invoke(sdk)
+        _, events = await soon(stream.await_output())
+        assert (await soon(events.receive())).value.bytes_ == b"audio"
+        with pytest.raises(InternalStreamFailure, match="The gateway failed"):
+            await soon(events.receive())
+        stream = await invoke(sdk)
+        with pytest.raises(InternalServerError, match="The gateway failed"):
+            await soon(stream.await_output())
 
 
 async def test_nothing_is_left_when_the_gateway_closes(gateway: Gateway, raw_caller: RawCallers) -> None:
