@@ -20,8 +20,8 @@ def silent_step(_what: str) -> Iterator[None]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tone_stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LocalStack]:
-    """Everything, with beeps for a voice and a script of 200 tokens a second for a language model."""
-    async with start(tmp_path_factory.mktemp("logs"), "tone", ScriptModel(SCRIPT, 200)) as stack:
+    """Everything, with beeps for a voice and a script of 40 tokens a second for a language model."""
+    async with start(tmp_path_factory.mktemp("logs"), "tone", ScriptModel(SCRIPT, 40)) as stack:
         yield stack
 
 

@@ -1,7 +1,7 @@
 """The check that AWS made of its deployed endpoint, through the real SDK client and the gateway, with the real voice.
 
-Published byte counts for af_heart: 73,200, 108,000 and 98,400 bytes of 24 kHz PCM, that is 1.525, 2.250 and 2.050 s. The
-model works in frames of 600 samples (25 ms) and its int8 weights round durations by up to two of them.
+Published byte counts for af_heart: 73,200, 108,000 and 98,400 bytes of 24 kHz PCM, that is 1.525, 2.250 and 2.050 s.
+The model works in frames of 600 samples (25 ms) and its int8 weights round durations by up to two of them.
 """
 
 import numpy as np

@@ -16,7 +16,7 @@ import pytest
 from agent_runtime.events import AgentEvent, AudioChunk, TextDelta
 from agent_runtime.settings import Settings
 from agent_runtime.turn import Services
-from speech_client import MemoryPeer, MemoryTransport, SpeechSession, SpeechSessionEnded
+from speech_client import Deadlines, MemoryPeer, MemoryTransport, SpeechSession, SpeechSessionEnded
 from speech_protocol import (
     Capabilities,
     ClientMessage,
@@ -25,6 +25,7 @@ from speech_protocol import (
     Hello,
     KnownEvent,
     SessionClosed,
+    SynthesisCancelled,
     SynthesisComplete,
     SynthesisStart,
     Synthesize,
@@ -46,6 +47,7 @@ class Refusal:
 
     status: int
     code: str
+    message: str = "the service's own secret words"
 
 
 @dataclass(frozen=True)
@@ -107,27 +109,23 @@ class ScriptedBedrock:
             self._changed.notify_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.closing(writer):
-            try:
-                while await self._answer(reader, writer):
-                    pass
-            except (ConnectionError, asyncio.IncompleteReadError):
-                pass  # the client keeps connections open between calls and drops them when it likes
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await self._answer(reader, writer)  # one call a connection, and the client may hang up
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.startswith("content-length:"))
         self.requests.append(json.loads(await reader.readexactly(length)))
         script = self.scripts[min(len(self.requests), len(self.scripts)) - 1]
         if isinstance(script, Refusal):
             await self._note()
-            body = json.dumps({"message": "the service's own secret words"}).encode()
+            body = json.dumps({"message": script.message}).encode()
             writer.write(
                 f"HTTP/1.1 {script.status} No\r\nx-amzn-errortype: {script.code}\r\ncontent-type: application/json\r\n"
-                f"content-length: {len(body)}\r\n\r\n".encode()
+                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode()
                 + body
             )
-            return True
+            return
         await self._note(active=1)
         gone = asyncio.create_task(reader.read(1))  # nothing more is sent: returns when the client hangs up
         talking = asyncio.create_task(self._stream(script, writer))
@@ -139,7 +137,6 @@ class ScriptedBedrock:
             gone.cancel()
             await asyncio.wait({gone, talking})
         await self._note(active=-1, hang_ups=hung_up)
-        return False  # one call a connection: `gone` may have taken the next one's first byte
 
     async def _stream(self, script: Script, writer: asyncio.StreamWriter) -> None:
         if script.before_headers is not None:
@@ -258,26 +255,28 @@ class ScriptedVoice:
 
     `refuse`: the error that every text gets instead of audio. `hold`: a text → what is waited for after its first
     frame.
-    `die_at`: the text at whose second frame the connection breaks.
+    `die_at`: the text at whose second frame the connection breaks. `cancels`: it stops every text by itself.
     """
 
     refuse: ErrorEvent | None = None
     hold: dict[str, asyncio.Event] = field(default_factory=dict)
     die_at: str | None = None
+    cancels: bool = False
+    dies_on_close: bool = False
+    deadlines: Deadlines = field(default_factory=Deadlines)
     before_hello: asyncio.Event | None = None
     with_words: bool = False
     texts: list[str] = field(default_factory=list)
     options: list[VoiceOptions] = field(default_factory=list)
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
-    spoke: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextlib.asynccontextmanager
     async def open_session(self) -> AsyncIterator[SpeechSession]:
         """For `Services`."""
         transport = MemoryTransport(self.serve)
         try:
-            async with SpeechSession.connect(transport) as session:
+            async with SpeechSession.connect(transport, deadlines=self.deadlines) as session:
                 yield session
         finally:
             assert transport.open_connections == 0
@@ -302,6 +301,8 @@ class ScriptedVoice:
                     await peer.send_event(CAPABILITIES)
                 case Synthesize():
                     await self._speak(peer, message)
+                case Close() if self.dies_on_close:
+                    await peer.fail(SpeechSessionEnded("the connection broke", "1006"))
                 case Close():
                     await peer.send_event(SessionClosed())
 
@@ -314,12 +315,14 @@ class ScriptedVoice:
             await peer.send_event(dataclasses.replace(self.refuse, request_id=request_id))
             return
         await peer.send_event(SynthesisStart(request_id, message.options.format, SAMPLE_RATE_HZ, message.options.voice))
+        if self.cancels:
+            await peer.send_event(SynthesisCancelled(request_id, "", text, 0.0))
+            return
         if self.with_words:
             await peer.send_event(Timestamps(request_id, (WordTime(text.split()[0], 0.0, 0.01, 0, 1),)))
         audio = sound_of(text)
         for at in range(0, len(audio), FRAME_BYTES):
             await peer.send(audio[at : at + FRAME_BYTES])
-            self.spoke.set()
             if text in self.hold:
                 await self.hold[text].wait()
             if text == self.die_at:

@@ -16,6 +16,8 @@ from agent_runtime.events import (
     TextDelta,
 )
 from agent_runtime.request import AgentRequest
+from agent_runtime.voice import MAX_WAITING_SENTENCES
+from speech_client import Deadlines
 from speech_protocol import ErrorCode, ErrorEvent
 
 from packages.agent_runtime.tests.conftest import (
@@ -210,6 +212,48 @@ async def test_a_voice_that_dies_in_mid_answer_is_one_error_and_the_text_goes_on
     assert text_of(seen) == "".join(DELTAS)
     end = last_of(seen, AgentEnd)
     assert [times.done_ms is None for times in end.sentences] == [False, True, True]
+
+
+async def test_a_voice_that_goes_silent_is_one_error_and_the_text_goes_on() -> None:
+    voice = ScriptedVoice(hold={FIRST: asyncio.Event()}, deadlines=Deadlines(first_audio_s=0.05, silence_s=0.05))
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == [AgentErrorCode.SPEECH_TIMEOUT]
+    assert text_of(events) == "".join(DELTAS)
+    last_of(events, AgentEnd)
+
+
+async def test_a_voice_that_stops_by_itself_is_one_error() -> None:
+    voice = ScriptedVoice(cancels=True)
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == ["cancelled"]
+    last_of(events, AgentEnd)
+
+
+async def test_a_session_that_closes_badly_spoils_nothing() -> None:
+    voice = ScriptedVoice(dies_on_close=True)
+    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    assert audio_of(events) == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
+    assert types_of(events)[-1] == "agent_end"
+    assert "error" not in types_of(events)
+
+
+async def test_more_sentences_than_the_voice_takes_are_held_and_all_are_spoken() -> None:
+    text, voice = ScriptedText(["No. "] * (MAX_WAITING_SENTENCES + 40)), ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(text, voice)))
+    assert len(voice.texts) == MAX_WAITING_SENTENCES + 40
+    assert len(last_of(events, AgentEnd).sentences) == MAX_WAITING_SENTENCES + 40
+
+
+async def test_a_model_that_waits_for_a_voice_that_fails_goes_on() -> None:
+    deltas = ["No. "] * (MAX_WAITING_SENTENCES + 40)
+    speak_on = asyncio.Event()
+    text, voice = ScriptedText(deltas), ScriptedVoice(hold={"No.": speak_on}, die_at="No.")
+    events = run_bidi(ASK, services(text, voice, queued_events=1000))
+    seen = [await within(anext(events)) for _ in range(MAX_WAITING_SENTENCES)]
+    speak_on.set()
+    seen += await collect(events)
+    assert text_of(seen) == "".join(deltas)
+    last_of(seen, AgentEnd)
 
 
 async def test_a_model_that_fails_in_mid_answer_is_heard_as_far_as_it_came() -> None:

@@ -81,7 +81,10 @@ async def test_the_command_answers_and_stops_when_told_to(bedrock: ScriptedBedro
     assert (events[0]["type"], events[-1]["type"]) == ("agent_start", "agent_end")
     assert (code, out) == (0, "")
     records = [json.loads(line) for line in err.splitlines()]
-    assert {record["message"] for record in records} == {"turn began", "turn ended"}
+    assert [(record["message"], record["request_id"]) for record in records] == [
+        ("turn began", events[0]["request_id"]),
+        ("turn ended", events[0]["request_id"]),
+    ]
     assert "secret" not in err
 
 

@@ -1,12 +1,12 @@
+import contextvars
 import io
 import json
 import logging
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from agent_runtime.log import configure_logging
+from agent_runtime.log import configure_logging, request_id
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def lines() -> Iterator[io.StringIO]:
 
 def fail() -> None:
     try:
-        os.environ["a secret question"]
-    except KeyError as inner:
+        int("a secret question")
+    except ValueError as inner:
         raise RuntimeError("a secret answer") from inner
 
 
@@ -52,6 +52,16 @@ def test_a_library_s_record_is_its_template_without_what_it_handled(lines: io.St
     assert "secret" not in lines.getvalue()
 
 
+def test_every_record_of_a_turn_carries_its_id(lines: io.StringIO) -> None:
+    def turn() -> None:
+        request_id.set("r-2")
+        logging.getLogger("agent_runtime.voice").warning("speech failed")
+        logging.getLogger("urllib3").warning("odd")
+
+    contextvars.copy_context().run(turn)
+    assert [record["request_id"] for record in read(lines)] == ["r-2", "r-2"]
+
+
 def test_a_library_s_chatter_is_not_written(lines: io.StringIO) -> None:
     logging.getLogger("strands.models").info("request")
     logging.getLogger("bedrock_agentcore.app").info("done")
@@ -64,6 +74,6 @@ def test_an_exception_is_its_types_and_places_never_its_words(lines: io.StringIO
     except RuntimeError:
         logging.getLogger("agent_runtime.relay").exception("turn failed")
     (record,) = read(lines)
-    assert [link["type"] for link in record["error"]] == ["RuntimeError", "KeyError"]
+    assert [link["type"] for link in record["error"]] == ["RuntimeError", "ValueError"]
     assert record["error"][0]["raised_at"][-1].startswith("test_log.py:")
     assert "secret" not in lines.getvalue()

@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 from agent_runtime.errors import AgentErrorCode, ModelError
@@ -103,6 +104,11 @@ async def test_a_throttle_after_the_first_token_is_an_error_at_once(bedrock: Scr
         (Refusal(403, "AccessDeniedException"), AgentErrorCode.MODEL_ACCESS_DENIED),
         (Refusal(408, "ModelTimeoutException"), AgentErrorCode.MODEL_TIMEOUT),
         (Refusal(400, "ValidationException"), AgentErrorCode.MODEL_FAILED),
+        (Refusal(502, ""), AgentErrorCode.MODEL_UNAVAILABLE),
+        (
+            Refusal(400, "ValidationException", "Input is too long for requested model. secret"),
+            AgentErrorCode.CONTEXT_TOO_LONG,
+        ),
         (Refusal(503, "ServiceUnavailableException"), AgentErrorCode.MODEL_UNAVAILABLE),
         (Script(["Hel", Fault("modelStreamErrorException")]), AgentErrorCode.MODEL_FAILED),
         (Script(["Hel", Fault()]), AgentErrorCode.MODEL_FAILED),
@@ -123,6 +129,23 @@ async def test_an_address_where_nothing_listens_is_a_typed_error(bedrock: Script
     _, error = await failure(writer.write("Say hello."))
     assert error.code is AgentErrorCode.MODEL_UNAVAILABLE
     await bedrock.start()
+
+
+async def test_an_agent_without_credentials_says_so_at_once(
+    bedrock: ScriptedBedrock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    _, error = await failure(writer_for(bedrock).write("Say hello."))
+    assert (error.code, bedrock.requests) == (AgentErrorCode.MODEL_ACCESS_DENIED, [])
+
+
+async def test_a_connection_lost_before_the_first_token_is_retried(bedrock: ScriptedBedrock) -> None:
+    bedrock.scripts = [Script([Fault()]), Script(["Hello."])]
+    assert await whole(writer_for(bedrock).write("Say hello.")) == "Hello."
 
 
 async def test_a_model_that_goes_silent_is_given_up(bedrock: ScriptedBedrock) -> None:

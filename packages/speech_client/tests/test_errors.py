@@ -1,7 +1,7 @@
 import inspect
 
 import pytest
-from speech_client import SpeechError, SpeechRefusedError, SpeechRequestError, SpeechTimeoutError, errors
+from speech_client import ErrorEvent, SpeechError, SpeechRefusedError, SpeechRequestError, SpeechTimeoutError, errors
 
 CLASSES = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, SpeechError)]
 
@@ -22,7 +22,7 @@ def test_exceptions_say_whether_the_same_call_may_succeed_later(cls: type[Speech
 
 
 def test_a_request_error_carries_the_servers_code_and_advice() -> None:
-    error = SpeechRequestError("busy", "come back", retryable=True, retry_after_s=0.5, request_id="r")
+    error = SpeechRequestError.of(ErrorEvent("r", "busy", "come back", retryable=True, retry_after_s=0.5))
     assert str(error) == "busy: come back"
     assert (error.retryable, error.retry_after_s, error.request_id) == (True, 0.5, "r")
     assert SpeechRequestError("text_empty", "…", retryable=False).retryable is False

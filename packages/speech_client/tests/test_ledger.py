@@ -2,7 +2,7 @@
 
 import pytest
 from speech_client import Deadlines, RequestEvent, SpeechProtocolError
-from speech_client.ledger import RequestLedger, RequestPart
+from speech_client.ledger import RequestLedger, RequestPart, request_ids
 from speech_protocol import Audio, ErrorEvent, SynthesisCancelled, SynthesisComplete, SynthesisStart, Timestamps
 
 LIMITS = Deadlines(first_audio_s=30, silence_s=15)
@@ -173,3 +173,11 @@ def test_a_missed_deadline_says_what_was_waited_for_and_what_to_do() -> None:
     assert (error.waiting_for, error.limit_s, error.request_id, error.retryable) == ("first audio", 30, "a", True)
     assert "no first audio of request a within 30 s" in str(error)
     assert "open a new session" in str(error)
+
+
+def test_ids_are_told_apart_and_show_their_order() -> None:
+    ids, others = request_ids(), request_ids()
+    first, second = next(ids), next(ids)
+    assert first.endswith("-1")
+    assert second.endswith("-2")
+    assert next(others) != first

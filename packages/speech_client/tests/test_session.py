@@ -281,6 +281,36 @@ async def test_sending_waits_while_too_many_requests_are_unanswered() -> None:
     assert len([event for event in events if isinstance(event.event, SynthesisComplete)]) == 3
 
 
+async def test_a_send_that_is_cancelled_while_it_waits_for_room_takes_no_place() -> None:
+    begin_reading = asyncio.Event()
+
+    async def read_late(peer: MemoryPeer) -> None:
+        await begin_reading.wait()
+        await stand_in()(peer)
+
+    transport = MemoryTransport(greets_then(read_late))
+    async with SpeechSession.connect(transport, deadlines=SHORT, max_in_flight=1) as session:
+        cancelling = asyncio.create_task(pour(cancel_for_ever(session), []))
+        await settle()  # until there is no room for another message
+        sending = asyncio.create_task(session.send("One."))
+        await settle()
+        for task in (cancelling, sending):
+            assert not task.done()
+            task.cancel()
+            await asyncio.wait({task})
+        begin_reading.set()
+        assert session.in_flight == ()
+        two = await session.send("Two.")
+        session.finish()
+        assert heard(await rest(session), two) == "Two."
+
+
+async def cancel_for_ever(session: SpeechSession) -> AsyncIterator[None]:
+    while True:
+        await session.cancel()
+        yield
+
+
 async def test_an_error_of_one_request_is_an_event_among_the_others() -> None:
     async def refuse(peer: Peer, message: Synthesize) -> None:
         if message.text == "bad":
@@ -312,6 +342,33 @@ async def test_cancelling_drops_the_audio_that_was_not_read_yet() -> None:
     assert heard(events, first) == ""
     assert heard(events, second) == "Two."
     assert [event.request_id for event in events if isinstance(event.event, SynthesisCancelled)] == [first]
+
+
+async def test_cancelling_silences_a_request_whose_audio_fills_every_buffer() -> None:
+    blocked = asyncio.Event()
+
+    async def talk_on(peer: Peer, message: Synthesize) -> None:
+        assert isinstance(peer, MemoryPeer)
+        if message.text == "New.":
+            await speak_out(peer, message)
+            return
+        await peer.send_event(starts(message))
+        for _ in range(200):
+            if peer.outbound.is_full:
+                blocked.set()
+            await peer.send(spell("old"))
+        await peer.send_event(SynthesisCancelled(message.request_id or "", "", "Old.", 0.0))
+
+    async with session_with(talk_on) as session:
+        old = await session.send("Old.")
+        await blocked.wait()
+        await settle()
+        await session.cancel(old)
+        new = await session.send("New.")
+        session.finish()
+        events = await rest(session)
+    assert heard(events, old) == ""
+    assert heard(events, new) == "New."
 
 
 async def test_cancelling_everything_silences_every_request() -> None:
@@ -641,14 +698,14 @@ async def test_a_caller_that_does_not_read_stops_the_server_and_misses_no_deadli
         await peer.send_event(starts(message))
         for _ in range(400):
             sending = asyncio.ensure_future(peer.send(spell("x")))
-            done, _ = await asyncio.wait({sending}, timeout=4 * SOON)
+            done, _ = await asyncio.wait({sending}, timeout=1)
             if not done:
                 stalled.set()
             await sending
             sent += 1
         await peer.send_event(completes(message))
 
-    deadlines = Deadlines(first_audio_s=SOON, silence_s=SOON, close_s=SOON)
+    deadlines = Deadlines(first_audio_s=0.5, silence_s=0.5, close_s=SOON)
     async with session_with(talk, deadlines=deadlines) as session:
         request_id = await session.send("One.")
         await stalled.wait()  # longer than either deadline

@@ -4,9 +4,10 @@ import asyncio
 import io
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, IncompleteRead
 from typing import Any
 
 import pytest
@@ -80,6 +81,21 @@ class Announcements(io.StringIO):
 
 
 @dataclass
+class Reply:
+    """One HTTP answer. `is_whole`: it ended as HTTP says that it should."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_whole: bool
+
+    @property
+    def error(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.body)["error"]
+        return found
+
+
+@dataclass
 class Running:
     """A server that is ready."""
 
@@ -91,6 +107,33 @@ class Running:
     @property
     def service(self) -> Service:
         return self.server.service
+
+    async def http(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
+        """One HTTP request on a connection of its own."""
+        return await asyncio.to_thread(self._http, method, path, body, headers)
+
+    async def invoke(self, **fields: Any) -> Reply:
+        """POST /invocations."""
+        return await self.http("POST", "/invocations", json.dumps(fields).encode())
+
+    async def raw(self, head: str, body: bytes) -> asyncio.StreamWriter:
+        """A connection that has sent a request and reads nothing of the answer but what the kernel takes."""
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        _, writer = await asyncio.open_connection(host, int(port), limit=1)
+        writer.write(head.encode() + body)
+        await writer.drain()
+        return writer
+
+    def _http(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Reply:
+        connection = HTTPConnection(self.url.removeprefix("http://"), timeout=30)
+        with closing(connection):
+            connection.request(method, path, body, dict(headers))
+            response = connection.getresponse()
+            received = {name.lower(): value for name, value in response.getheaders()}
+            try:
+                return Reply(response.status, received, response.read(), is_whole=True)
+            except IncompleteRead as cut_off:
+                return Reply(response.status, received, cut_off.partial, is_whole=False)
 
     @asynccontextmanager
     async def session(self, **options: Any) -> "AsyncIterator[Client]":
@@ -160,9 +203,22 @@ class Client:
         return self.socket.close_code
 
 
-def tone_studio(engine: ToneEngine) -> Studio:
+def _tone_studio(engine: ToneEngine | None = None, checks: tuple[Callable[[], object], ...] = ()) -> Studio:
     """A studio that starts at once."""
-    return Studio(engine, Narrator(SpellingFrontEnd(), Spelling(), VoiceBook.of_tones()), ())
+    narrator = Narrator(SpellingFrontEnd(), Spelling(), VoiceBook.of_tones())
+    return Studio(engine or ToneEngine(), narrator, checks)
+
+
+@pytest.fixture
+def tone_studio() -> Callable[..., Studio]:
+    """Makes studios: of which engine, and with what checks."""
+    return _tone_studio
+
+
+@pytest.fixture
+def held_engine() -> HeldEngine:
+    """An engine that the test can hold back."""
+    return HeldEngine()
 
 
 @pytest.fixture
@@ -170,16 +226,18 @@ async def start() -> AsyncIterator[Callable[..., Any]]:
     """Starts servers (settings as keywords) and stops them after the test."""
     servers: list[Running] = []
 
-    async def start_one(engine: HeldEngine | None = None, **settings: Any) -> Running:
-        held = engine or HeldEngine()
+    async def start_one(*, studio: Studio | None = None, until_ready: bool = True, **settings: Any) -> Running:
+        held = HeldEngine()
         announcements = Announcements()
-        service = Service(Settings(engine="tone", **settings), lambda _: tone_studio(held))
+        service = Service(Settings(engine="tone", **settings), lambda _: studio or _tone_studio(held))
         server = SpeechServer(service, announcements)
         listener = bind("127.0.0.1", 0)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         listening = await asyncio.wait_for(announcements.lines.get(), 20)
         running = Running(server, held, listening.rpartition(" ")[2], task)
         servers.append(running)
+        if not until_ready:
+            return running
         assert (await asyncio.wait_for(announcements.lines.get(), 20)).startswith("speech-container: ready (tone, ")
         held.forget()
         return running

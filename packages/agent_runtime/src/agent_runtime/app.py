@@ -24,13 +24,13 @@ from starlette.middleware import Middleware
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
+from . import log
 from .answer import Answer
 from .body_gate import BodyGate
 from .errors import AgentErrorCode, RequestError
 from .events import AgentErrorEvent, AgentEvent, render_sse
 from .request import DEFAULT_MAX_PROMPT_CHARS, AgentRequest, describe, parse_request
-
-DEFAULT_MAX_TURNS = 64
+from .settings import DEFAULT_MAX_TURNS
 
 _log = logging.getLogger(__name__)
 
@@ -46,13 +46,14 @@ class Turns:
 
     async def respond(self, payload: object, request_id: str) -> AsyncGenerator[AgentEvent]:
         """All events of one turn. Closing the generator, or cancelling who iterates it, ends the turn."""
+        log.request_id.set(request_id)
         try:
             request = self._admit(payload)
         except RequestError as error:
-            _log.info("turn refused", extra={"request_id": request_id, "code": error.code})
+            _log.info("turn refused", extra={"code": error.code})
             yield AgentErrorEvent(error.code, error.message)
             return
-        _log.info("turn began", extra={"request_id": request_id} | describe(request))
+        _log.info("turn began", extra=describe(request))
         self.active += 1
         last, outcome = "", "caller went away"
         try:
@@ -63,7 +64,7 @@ class Turns:
             outcome = last
         finally:
             self.active -= 1
-            _log.info("turn ended", extra={"request_id": request_id, "outcome": outcome})
+            _log.info("turn ended", extra={"outcome": outcome})
 
     def _admit(self, payload: object) -> AgentRequest:
         request = parse_request(payload, self._max_prompt_chars)

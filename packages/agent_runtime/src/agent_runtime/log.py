@@ -9,9 +9,13 @@ import json
 import logging
 import sys
 import traceback
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
+
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The turn that is being worked on; tasks inherit it from who starts them, and every record carries it."""
 
 _OWN = __name__.partition(".")[0]
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -31,6 +35,8 @@ class JsonLines(logging.Formatter):
         if record.name.split(".")[0] == _OWN:
             fields["message"] = record.getMessage()
             fields |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        if (current := request_id.get()) is not None:
+            fields["request_id"] = current
         if record.exc_info and record.exc_info[1] is not None:
             fields["error"] = _chain(record.exc_info[1])
         return json.dumps(fields, default=str)

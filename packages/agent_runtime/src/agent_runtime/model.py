@@ -173,7 +173,7 @@ def _is_retryable(error: Exception) -> bool:
         case ModelError(code=AgentErrorCode.MODEL_FAILED):  # the connection was lost
             return True
         case ClientError():
-            return _code(error) in _RETRYABLE_CODES
+            return _code(error) in _RETRYABLE_CODES or _status(error) >= 500
         case _:
             return False
 
@@ -196,12 +196,17 @@ def _model_error(error: Exception) -> ModelError:
             return ModelError(AgentErrorCode.MODEL_ACCESS_DENIED, "the agent has no access to its model")
         case ClientError() if _code(cause) == "ModelTimeoutException":
             return ModelError(AgentErrorCode.MODEL_TIMEOUT, "the model did not go on in time")
-        case ClientError() if _code(cause) in _RETRYABLE_CODES:
+        case ClientError() if _is_retryable(cause):
             return ModelError(AgentErrorCode.MODEL_UNAVAILABLE, "the model cannot answer just now")
         case HTTPClientError() | ConnectionError() | BotoCoreError():
             return ModelError(AgentErrorCode.MODEL_UNAVAILABLE, "the model cannot be reached")
         case _:
             return ModelError(AgentErrorCode.MODEL_FAILED, "the model failed while it answered")
+
+
+def _status(error: ClientError) -> int:
+    """The HTTP status of an answer; a proxy or a load balancer in between gives no code of the service's."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def _code(error: ClientError) -> str:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import SettingsError
+from .request import DEFAULT_MAX_PROMPT_CHARS
 
 DEFAULT_PORT = 8080  # what AgentCore Runtime calls
+DEFAULT_MAX_TURNS = 64
 
 
 @dataclass(frozen=True)  # no slots: the defaults are read off the class
@@ -45,9 +47,9 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     language: str = "en"
-    max_prompt_chars: int = 10_000
+    max_prompt_chars: int = DEFAULT_MAX_PROMPT_CHARS
     max_answer_tokens: int = 1024
-    max_turns: int = 64
+    max_turns: int = DEFAULT_MAX_TURNS
     model_connect_s: float = 3.0
     model_silence_s: float = 30.0
     log_level: str = "INFO"

@@ -7,6 +7,7 @@ bounded queue of `relay`.
 
 import asyncio
 import contextlib
+import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -20,6 +21,8 @@ from .relay import DEFAULT_QUEUED_EVENTS, Emit, relay
 from .request import AgentRequest
 from .timeline import Clock, Timeline
 from .voice import OpenSession, Voice
+
+_log = logging.getLogger(__name__)
 
 Write = Callable[[str], AsyncGenerator[str]]  # a prompt → the answer as it is written; raises ModelError
 
@@ -83,6 +86,7 @@ class _Turn:
                     count += 1
                     await self._say(voice, self._cutter.feed(delta))
         except ModelError as error:  # what was cut off in mid sentence is not spoken
+            _log.warning("model failed", extra={"code": error.code}, exc_info=error)
             await voice.finish()
             return AgentErrorEvent(error.code, error.message)
         await self._say(voice, self._cutter.flush())

@@ -140,8 +140,9 @@ class Voice:
         if self.settled.is_set():
             _log.warning("speech session did not close in order", exc_info=error)
             return
-        _log.warning("speech failed", exc_info=error)
-        await self._settle(_error_event(error))
+        event = _error_event(error)
+        _log.warning("speech failed", extra={"code": event.code}, exc_info=error)
+        await self._settle(event)
 
     async def _tell(self, events: Iterable[AgentEvent]) -> None:
         for event in events:

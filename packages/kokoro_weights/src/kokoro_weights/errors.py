@@ -1,4 +1,3 @@
-# ruff: noqa: N818 - the names say what is wrong, as in VoiceMissing; the bases carry the suffix
 """Every way in which weights can be refused, as one tree, so that a caller catches exactly what it can act on.
 
     WeightsError

@@ -61,7 +61,7 @@ class Answer:
 def write_wav(path: Path, pcm: bytes, sample_rate_hz: int) -> None:
     """16-bit little-endian mono samples as a WAV file; missing directories are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with wave.open(str(path), "wb") as file:
+    with path.open("wb") as raw, wave.open(raw, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(SAMPLE_BYTES)
         file.setframerate(sample_rate_hz)

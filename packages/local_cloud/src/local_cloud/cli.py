@@ -190,7 +190,7 @@ def main() -> None:
     except Exception as error:
         if not _is_expected(error):
             raise
-        Console().error(str(error))
+        Console().error(_words(error))
         sys.exit(1)
 
 
@@ -207,6 +207,12 @@ def _run[T](work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(with_signals())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def _is_expected(error: Exception) -> bool:

@@ -1,6 +1,6 @@
 """What a person sees: steps with their time, tables, and one line for an error.
 
-On a terminal a running step turns a spinner and can say how far it is; into a pipe or a log everything is plain lines.
+On a terminal a running step has a moving bar and says how far it is; into a pipe or a log everything is plain lines.
 """
 
 import time
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console as RichConsole
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -36,10 +38,17 @@ class Console:
         """
         start = time.perf_counter()
         if self.err.is_terminal:
-            with self.err.status(Text(f"{what} …")) as status:
-                yield lambda progress: status.update(Text.assemble(f"{what} … ", (progress, "dim")))
+            columns = (
+                TextColumn("  {task.description}"),
+                BarColumn(24),
+                TimeElapsedColumn(),
+                TextColumn("{task.fields[detail]}"),
+            )
+            with Progress(*columns, console=self.err, transient=True) as bar:
+                task = bar.add_task(escape(what), total=None, detail="")
+                yield lambda detail: bar.update(task, detail=escape(detail))
         else:
-            yield lambda _progress: None
+            yield lambda _detail: None
         elapsed_s = time.perf_counter() - start
         self.err.print(Text.assemble(("✓ ", "green"), what, (f"  {elapsed_s:.1f} s", "dim")), soft_wrap=True)
 

@@ -94,7 +94,7 @@ class ServiceProcess:
         with self.log_file.open("rb") as log:
             log.seek(max(0, self.log_file.stat().st_size - LOG_TAIL_BYTES))
             lines = log.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        return lines[-1].removeprefix(f"{self.name}: ") if lines else ""
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:

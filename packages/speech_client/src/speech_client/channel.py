@@ -32,9 +32,13 @@ class Channel[T]:
 
     async def put(self, item: T) -> None:
         """Add `item` once there is room. Raises the reason if the channel is closed, before or while waiting."""
+        await self.room()
+        self.put_now(item)
+
+    async def room(self) -> None:
+        """Return when `put` would not wait: when there is room, or the channel is closed."""
         while self.is_full and self._reason is None and not self._discarding:
             await self._wait(self._writers)
-        self.put_now(item)
 
     def put_now(self, item: T) -> None:
         """Add `item` even beyond the capacity. Raises the reason if the channel is closed."""

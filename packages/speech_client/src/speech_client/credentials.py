@@ -16,9 +16,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-# botocore ships no type information
-import botocore.exceptions  # type: ignore[import-untyped]
-import botocore.session  # type: ignore[import-untyped]
+import botocore.exceptions
+import botocore.session
 
 from .errors import SpeechCredentialsError
 

@@ -19,7 +19,9 @@ people who run the agent: they name endpoints and remedies, never credentials, a
 callers.
 """
 
-from typing import Literal
+from typing import Literal, Self
+
+from speech_protocol import ErrorEvent
 
 WaitingFor = Literal["connection", "first audio", "next frame", "answer"]
 
@@ -82,7 +84,7 @@ class SpeechTimeoutError(SpeechError, TimeoutError):
         self.request_id = request_id
 
 
-class SpeechSessionEnded(SpeechError):  # noqa: N818 - an event to be handled, like websockets' ConnectionClosed
+class SpeechSessionEnded(SpeechError):
     """The server, the platform or the network ended the session. `code`: their word for why, if any ("1006")."""
 
     retryable = True
@@ -114,3 +116,14 @@ class SpeechRequestError(SpeechError):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.request_id = request_id
+
+    @classmethod
+    def of(cls, event: ErrorEvent) -> Self:
+        """The exception for an error event."""
+        return cls(
+            event.code,
+            event.message,
+            retryable=event.retryable,
+            retry_after_s=event.retry_after_s,
+            request_id=event.request_id,
+        )

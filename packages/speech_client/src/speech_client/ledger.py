@@ -5,7 +5,10 @@ answered one at a time and in order. The ledger is told what was sent and what c
 clock, and answers with attributed events and the next deadline. It does no I/O and reads no clock.
 """
 
+import itertools
+import secrets
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from speech_protocol import (
@@ -176,3 +179,9 @@ class RequestLedger:
         self._current = None
         self._heard_audio = False
         self._head_since_s = now_s
+
+
+def request_ids() -> Iterator[str]:
+    """Ids that are unique among all clients' and show their order in logs."""
+    prefix = secrets.token_hex(6)
+    return (f"{prefix}-{number}" for number in itertools.count(1))

@@ -67,14 +67,11 @@ class SageMakerTransport:
         self._endpoint_name = endpoint_name
         self._region = region
         self._uri = uri
-        self._ca_pem = None if ca_file is None else _read_ca(Path(ca_file))
+        self._trust = TlsTrust() if ca_file is None else _trust(Path(ca_file))
         self._credentials = credentials or DefaultCredentials()
-        self._trust: TlsTrust | None = None
 
     async def connect(self) -> "SageMakerConnection":
         """Start a stream. Whether it stands is known from the first `receive`, which raises `SpeechConnectError`."""
-        if self._trust is None:
-            self._trust = self._make_trust()
         http = DuplexHttp2Client(self._trust)
         client = AsyncSageMakerRuntimeHTTP2Client(config=await self._configure(http, await self._credentials.current()))
         call = models.InvokeEndpointWithBidirectionalStreamInput(endpoint_name=self._endpoint_name)
@@ -94,14 +91,6 @@ class SageMakerTransport:
 
     def _describe(self) -> str:
         return f"endpoint {self._endpoint_name!r} at {self._uri}"
-
-    def _make_trust(self) -> TlsTrust:
-        try:
-            return TlsTrust(self._ca_pem)
-        except CrtError as error:
-            raise SpeechUsageError(
-                "ca_file holds no usable certificates: it is a PEM file of certificate authorities"
-            ) from error
 
     async def _configure(self, http: DuplexHttp2Client, keys: AwsCredentials) -> Any:
         identity = AWSCredentialsIdentity(
@@ -130,6 +119,7 @@ class SageMakerConnection:
         self._stream = stream
         self._where = where
         self._output: Any = None
+        self._asked = False  # somebody awaits, or has awaited, the service's answer
         self._ended = asyncio.Event()
         self._closed = False
 
@@ -167,9 +157,21 @@ class SageMakerConnection:
             pass  # there is no stream left to end
         finally:
             await self._client.close()
+            await self._stop_sdk()
+
+    async def _stop_sdk(self) -> None:
+        """End the tasks in which the SDK waits for an answer that nobody has asked for."""
+        if not self._asked:
+            answer = asyncio.create_task(self._stream.await_output())
+            await asyncio.wait({answer}, timeout=0)
+            answer.cancel()
+            await asyncio.wait({answer})
+            if not answer.cancelled():
+                answer.exception()  # the call failed, and was not wanted any more
 
     async def _receive(self) -> Message | None:
         if self._output is None:
+            self._asked = True
             try:
                 _, self._output = await self._stream.await_output()
             except (OSError, RuntimeError, CrtError, *SDK_ERRORS) as error:
@@ -186,10 +188,10 @@ class SageMakerConnection:
                 return Message(part.bytes_ or b"", part.data_type == "UTF8", part.completion_state != "PARTIAL")
 
 
-def _read_ca(path: Path) -> bytes:
+def _trust(ca_file: Path) -> TlsTrust:
     try:
-        return path.read_bytes()
+        return TlsTrust(ca_file.read_bytes())
     except OSError as error:
-        raise SpeechUsageError(
-            f"ca_file {str(path)!r} cannot be read: it is a PEM file of certificate authorities"
-        ) from error
+        raise SpeechUsageError(f"ca_file {str(ca_file)!r} cannot be read") from error
+    except ValueError as error:
+        raise SpeechUsageError(f"ca_file {str(ca_file)!r} is not a PEM file of certificate authorities") from error

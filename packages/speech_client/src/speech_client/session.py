@@ -2,16 +2,14 @@
 
 Two tasks own the connection. The reader alone receives (a `receive` is never cancelled while the connection lives),
 joins fragments, attributes frames and puts events into a bounded queue: when the caller does not read events, it
-stops reading the wire. The writer alone sends. Deadlines are a timer over the ledger's next due time. The first thing
+stops reading the wire. The writer alone sends. Deadlines are an alarm over the ledger's next due time. The first thing
 that goes wrong becomes the session's failure, which wakes every waiter and is raised by every later call.
 """
 
 import asyncio
-import itertools
 import logging
-import secrets
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -40,7 +38,9 @@ from speech_protocol import (
     render_message,
 )
 
+from .alarm import Alarm
 from .channel import Channel
+from .closing import to_the_end
 from .errors import (
     SpeechError,
     SpeechProtocolError,
@@ -50,7 +50,7 @@ from .errors import (
     SpeechTimeoutError,
     SpeechUsageError,
 )
-from .ledger import Deadlines, RequestEvent, RequestLedger, SpeechEvent
+from .ledger import Deadlines, Due, RequestEvent, RequestLedger, SpeechEvent, request_ids
 from .transport import Connection, Transport
 from .websocket import WebSocketTransport
 
@@ -59,9 +59,7 @@ _LOG = logging.getLogger(__name__)
 DEFAULT_MAX_IN_FLIGHT = 8  # sentences ahead of the listener: a server needs two to keep busy, the rest rides out bursts
 _INBOX_EVENTS = 64  # 1 MiB of the contract's audio frames, 21 s of PCM
 _REASON_S = 1.0  # between a failed send and the failed receive that explains it
-_OUTBOX_MESSAGES = (
-    64  # synthesize messages are bounded by max_in_flight; this is room for cancels and pings beside them
-)
+_OUTBOX_MESSAGES = 64  # room for cancels and pings, beside the requests that max_in_flight bounds
 
 _DEFAULT_DEADLINES = Deadlines()
 _GO_ON = "open a new session and send again what was not answered"
@@ -83,7 +81,7 @@ class SpeechSession:
         self._outbox: Channel[str] = Channel(max_in_flight + _OUTBOX_MESSAGES)
         self._hellos: deque[asyncio.Future[Capabilities]] = deque()
         self._pings: dict[str, asyncio.Future[None]] = {}
-        self._ids = _request_ids()
+        self._ids = request_ids()
         self._muted: set[str] = set()  # cancelled by us: their audio is no longer wanted
         self._speaking: str | None = None  # the request of the latest speak(), until it is done
         self._reading = False
@@ -92,7 +90,7 @@ class SpeechSession:
         self._saying_goodbye = False
         self._failure: Exception | None = None
         self._goodbye: asyncio.Future[None] = self._loop.create_future()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._due, lambda due: self._fail(due.error()))
         self._tasks = [self._loop.create_task(self._read()), self._loop.create_task(self._write())]
 
     @classmethod
@@ -116,9 +114,9 @@ class SpeechSession:
         try:
             yield session
         except BaseException:
-            await _to_the_end(session._close(in_order=False))
+            await to_the_end(session._close(in_order=False))
             raise
-        await _to_the_end(session._close(in_order=True))
+        await to_the_end(session._close(in_order=True))
 
     @property
     def in_flight(self) -> tuple[str, ...]:
@@ -144,7 +142,7 @@ class SpeechSession:
                     case ErrorEvent() as error:
                         if error.request_id == request_id:
                             self._speaking = None
-                        raise _request_error(error)
+                        raise SpeechRequestError.of(error)
                     case SynthesisComplete() | SynthesisCancelled() as last:
                         self._speaking = None
                         yield last
@@ -218,7 +216,7 @@ class SpeechSession:
                 await session._first_answer()
         except BaseException as error:
             if session is not None:
-                await _to_the_end(session._close(in_order=False))
+                await to_the_end(session._close(in_order=False))
             if isinstance(error, TimeoutError) and limit.expired():
                 raise SpeechTimeoutError(
                     "connection",
@@ -262,10 +260,8 @@ class SpeechSession:
         for answer in answers:
             if not answer.done():
                 answer.set_exception(reason)
-        if not self._goodbye.done():
-            self._goodbye.set_result(None)
-        if self._timer is not None:
-            self._timer.cancel()
+        _answer(self._goodbye, None)
+        self._alarm.stop()
 
     # Sending
 
@@ -279,12 +275,12 @@ class SpeechSession:
             raise
         self._finished = False
         self._ledger.sent(request_id, self._loop.time())
-        self._watch()
+        self._alarm.watch()
 
     async def _ask(self, message: ClientMessage) -> None:
         await self._outbox.put(render_message(message))
         self._ledger.asked(self._loop.time())
-        self._watch()
+        self._alarm.watch()
 
     def _abandon(self, request_id: str) -> None:
         """Stop a request whose events nobody will read. At most one at a time, so it needs no waiting for room."""
@@ -340,7 +336,7 @@ class SpeechSession:
                 frame = joiner.feed(message.data, is_text=message.is_text, final=message.is_final)
                 if frame is not None and frame != Audio(b""):
                     await self._take(read_frame(frame))
-                self._watch()
+                self._alarm.watch()
             if not self._goodbye.done():
                 self._fail(SpeechSessionEnded(f"the server ended the stream without a goodbye; {_GO_ON}"))
         except (EventError, FragmentError) as error:
@@ -352,8 +348,10 @@ class SpeechSession:
         match event:
             case UnknownEvent():
                 _LOG.debug("passing over an event of unknown type %r", event.type)
+            case SessionClosed() if self._saying_goodbye:
+                _answer(self._goodbye, None)
             case SessionClosed():
-                self._end_by_server()
+                raise SpeechSessionEnded(f"the server closed the session, as it does before it stops; {_GO_ON}")
             case Capabilities():
                 self._greeted = True
                 self._ledger.answered()
@@ -376,14 +374,13 @@ class SpeechSession:
                 await self._deliver(item)
 
     async def _deliver(self, item: RequestEvent) -> None:
-        if item.request_id in self._muted and isinstance(item.event, Audio | Timestamps):
-            return
         if self._inbox.is_full:
             self._ledger.paused()
-            await self._inbox.put(item)
+            await self._inbox.room()
             self._ledger.resumed(self._loop.time())
-        else:
-            self._inbox.put_now(item)
+        if item.request_id in self._muted and isinstance(item.event, Audio | Timestamps):
+            return
+        self._inbox.put_now(item)
         if item.request_id is not None and item.request_id not in self._ledger:
             self._muted.discard(item.request_id)
         self._end_if_answered()
@@ -393,63 +390,10 @@ class SpeechSession:
             self._finished = False
             self._inbox.put_now(None)
 
-    def _end_by_server(self) -> None:
-        if not self._saying_goodbye:
-            raise SpeechSessionEnded(f"the server closed the session, as it does before it stops; {_GO_ON}")
-        if not self._goodbye.done():
-            self._goodbye.set_result(None)
-
-    # Deadlines
-
-    def _watch(self) -> None:
-        """See to it that the timer rings no later than the next deadline."""
-        due = None if self._failure or self._saying_goodbye else self._ledger.due()
-        if due is None or (self._timer is not None and self._timer.when() <= due.at_s):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(due.at_s, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        due = self._ledger.due()
-        if due is not None and due.at_s <= self._loop.time() and not self._saying_goodbye:
-            self._fail(due.error())
-        else:
-            self._watch()
+    def _due(self) -> Due | None:
+        return None if self._failure is not None or self._saying_goodbye else self._ledger.due()
 
 
 def _answer[T](waiter: asyncio.Future[T] | None, value: T) -> None:
     if waiter is not None and not waiter.done():
         waiter.set_result(value)
-
-
-def _request_error(error: ErrorEvent) -> SpeechRequestError:
-    return SpeechRequestError(
-        error.code,
-        error.message,
-        retryable=error.retryable,
-        retry_after_s=error.retry_after_s,
-        request_id=error.request_id,
-    )
-
-
-def _request_ids() -> Iterator[str]:
-    """Ids that are unique among all clients' and show their order in logs."""
-    prefix = secrets.token_hex(6)
-    return (f"{prefix}-{number}" for number in itertools.count(1))
-
-
-async def _to_the_end(closing: Coroutine[Any, Any, None]) -> None:
-    """Run `closing` to its end even when cancelled meanwhile, and be cancelled after it."""
-    task = asyncio.create_task(closing)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        task.exception()
-        raise cancelled
-    task.result()

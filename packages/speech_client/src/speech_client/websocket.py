@@ -56,6 +56,7 @@ class WebSocketTransport:
                 additional_headers=self._headers,
                 compression=None,  # audio does not shrink, and deflating costs time to first audio
                 open_timeout=None,
+                ping_interval=None,  # a pong would wait behind audio that nobody reads; silence has its own deadline
                 max_size=MAX_MESSAGE_BYTES,
                 max_queue=_MAX_QUEUED_FRAMES,
             )

@@ -20,23 +20,24 @@ def speech_container() -> None:
 @app.command()
 def serve(
     engine: Annotated[
-        str | None, typer.Option(help=f"{', '.join(ENGINE_NAMES)}. [default: $SPEECH_ENGINE or onnx]", metavar="NAME")
+        str | None, typer.Option(help=f"{', '.join(ENGINE_NAMES)}. (default: $SPEECH_ENGINE or onnx)", metavar="NAME")
     ] = None,
     weights: Annotated[
         Path | None,
         typer.Option(
-            help="A prepared weights directory. [default: $SPEECH_WEIGHTS, /opt/ml/model, or the packaged ones]"
+            help="A prepared weights directory. (default: $SPEECH_WEIGHTS, /opt/ml/model, or the packaged ones)"
         ),
     ] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on. [default: $SPEECH_HOST or 127.0.0.1]")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on. (default: $SPEECH_HOST or 127.0.0.1)")] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port to listen on, 0 for a free one. [default: $SPEECH_PORT or 8080]")
+        int | None, typer.Option(help="Port to listen on, 0 for a free one. (default: $SPEECH_PORT or 8080)")
     ] = None,
 ) -> None:
     """Serve speech over WebSocket and HTTP until SIGTERM.
 
     Two lines on stdout tell a supervisor how far it is: "listening on URL" when connections are taken, "ready (...)"
-    when /ping answers 200. Everything else that can be set comes from the environment (SPEECH_...; see the README).
+    when /ping answers 200. Everything else that can be set comes from the environment: SPEECH_LOOK_AHEAD_S and others,
+    which the README of speech-container lists.
     """
     from .server import STARTUP_ERRORS, serve
 

@@ -5,6 +5,8 @@
     ├── EngineUnavailable   this installation, or these weights, cannot run the engine that was asked for
     ├── EngineFailed        the engine ran and did not give audio
     ├── PortUnavailable     the address cannot be listened on
+    ├── QueueFull           the scheduler holds as much as it may; becomes a Refusal (busy)
+    ├── Hangup              a client went away before its request was complete; nobody is left to tell
     └── Refusal             a request cannot be served; its code, message and retry time are for the client
 
 Only a `Refusal` (and speech_protocol's `MessageError`) may be shown to a client. The others are for whoever runs the
@@ -32,6 +34,18 @@ class EngineFailed(SpeechContainerError):
 
 class PortUnavailable(SpeechContainerError):
     """The address cannot be listened on."""
+
+
+class QueueFull(SpeechContainerError):
+    """The waiting segments are at their limit. `retry_after_s`: about how long half of them take."""
+
+    def __init__(self, retry_after_s: float) -> None:
+        super().__init__(f"the queue is full; try again in {retry_after_s:.1f} s")
+        self.retry_after_s = retry_after_s
+
+
+class Hangup(SpeechContainerError):
+    """A client went away before its request was complete."""
 
 
 class Refusal(SpeechContainerError):

@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from .delivery import Delivery
 from .encoders import CONTENT_TYPES, with_true_sizes
-from .errors import Refusal
+from .errors import Hangup, Refusal
 from .service import Service
 from .synthesis import Recitation
 from .websocket import log_end
@@ -31,10 +31,6 @@ logger = logging.getLogger(__name__)
 
 _DISCARD_FACTOR: Final = 4  # how many times the limit is read and thrown away, so that the client gets to see the 413
 _Headers = list[tuple[bytes, bytes]]
-
-
-class Hangup(Exception):
-    """The client went away before its request was complete."""
 
 
 class Invocations:

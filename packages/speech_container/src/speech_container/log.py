@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-_LOUD_LIBRARIES: Final = ("phonemizer", "uvicorn.access", "websockets")
+_QUIET: Final = {"phonemizer": logging.ERROR, "uvicorn": logging.WARNING, "websockets": logging.WARNING}
 
 
 class JsonFormatter(logging.Formatter):
@@ -40,5 +40,6 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in _LOUD_LIBRARIES:
-        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
+    for name, least in _QUIET.items():
+        logging.getLogger(name).setLevel(least)

@@ -5,8 +5,9 @@ second output costs nothing and is added without a parser: by protobuf's merge r
 bytes of another one is the two merged, so appending `ModelProto{graph{output{name}}}` appends one entry to
 `graph.output`.
 
-onnxruntime's arena and memory patterns keep a plan for every input length that they have seen; both are off, so that
-thousands of lengths do not grow the process.
+Memory patterns keep a plan for every input length that was seen, so they are off. The arena is on: over 40 lengths in
+random order the process then stayed at 400 MB and took 0.63 CPU-seconds a second of audio; without the arena it swung
+between 330 and 600 MB and took 0.68. Threads do not spin while they wait: the event loop runs on the same cores.
 """
 
 from collections.abc import Sequence
@@ -42,9 +43,9 @@ class OnnxEngine:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False
         options.enable_mem_pattern = False
         options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             model = with_output(self._model.read_bytes(), DURATIONS_OUTPUT)
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

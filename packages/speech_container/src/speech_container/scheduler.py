@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from .errors import QueueFull
+
 _FIRST_ESTIMATE_S: Final = 0.5  # of one step, before any has been measured
 _SMOOTHING: Final = 0.2
 _RETRY_RANGE_S: Final = (0.5, 30.0)
@@ -22,14 +24,6 @@ class Piece:
 
     job: int
     index: int
-
-
-class QueueFull(Exception):
-    """The waiting segments are at their limit. `retry_after_s`: about how long half of them take."""
-
-    def __init__(self, retry_after_s: float) -> None:
-        super().__init__(f"the queue is full; try again in {retry_after_s:.1f} s")
-        self.retry_after_s = retry_after_s
 
 
 @dataclass(slots=True)

@@ -10,6 +10,8 @@ can still take back. There are no server-side WebSocket pings: behind minutes of
 read they would go unanswered in time; TCP keep-alive finds peers that are gone.
 """
 
+import logging
+import os
 import socket
 import sys
 import time
@@ -24,9 +26,12 @@ from .errors import PortUnavailable, SpeechContainerError
 from .service import Service, State
 from .settings import Settings
 
+logger = logging.getLogger(__name__)
+
 SEND_BUFFER_BYTES: Final = 256 * 1024
 STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
-_CLOSING_S: Final = 3  # after draining: how long uvicorn waits for connections to close
+_LAST_WORDS_S: Final = 0.5  # for telling requests that were given up
+_CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections to close
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -83,8 +88,12 @@ class SpeechServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """uvicorn's hook, ten times a second: exit when everything that ran has finished, or had its time."""
-        if self._drain_until_s is not None and (not self.service.running or time.monotonic() > self._drain_until_s):
-            self.should_exit = True
+        if self._drain_until_s is not None:
+            late_s = time.monotonic() - self._drain_until_s
+            if late_s > 0:
+                self.service.abandon()
+            if not self.service.running or late_s > _LAST_WORDS_S:
+                self.should_exit = True
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: object) -> None:
@@ -101,6 +110,7 @@ class SpeechServer(uvicorn.Server):
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is not None:
+            logger.error("the server could not be loaded", exc_info=error)
             self.failure = error
             self.should_exit = True
         elif self.service.state is State.READY:
@@ -120,3 +130,6 @@ def serve(settings: Settings) -> None:
     server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
+    if server.service.is_working:  # in the middle of a step that nobody waits for: its library must not be torn down
+        logging.shutdown()
+        os._exit(0)

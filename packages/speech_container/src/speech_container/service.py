@@ -30,7 +30,7 @@ from .synthesis import Recitation, Synthesis, busy
 
 logger = logging.getLogger(__name__)
 
-_WARM_UP = Synthesize("Ready to speak.")
+_WARM_UP = "Ready to speak."
 _PREPARING_RETRY_S = 1.0
 _LOADING_RETRY_S = 5.0
 
@@ -75,9 +75,24 @@ class Service:
         if self._synthesis is not None:
             await self._synthesis.stop()
 
+    @property
+    def jobs(self) -> int:
+        """The requests that the engine still has to do with."""
+        return 0 if self._synthesis is None else self._synthesis.jobs
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the engine's thread is alive."""
+        return self._synthesis is not None and self._synthesis.is_working
+
     def drain(self) -> None:
         """Refuse what comes from now on; what runs goes on."""
         self.state = State.DRAINING
+
+    def abandon(self) -> None:
+        """Give up what still runs: each request is told `shutting_down`."""
+        if self._synthesis is not None:
+            self._synthesis.abandon()
 
     def new_listener(self) -> int:
         """A number for somebody who will hear one request after the other."""
@@ -148,9 +163,12 @@ class Service:
         await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in studio.checks))
         voice = VoiceOptions().voice if VoiceOptions().voice in studio.narrator.voices.names else None
         options = VoiceOptions(voice=voice or studio.narrator.voices.names[0])
-        script = await self._prepare(studio.narrator, Synthesize(_WARM_UP.text, options))
-        with synthesis.recite(self.new_listener(), script) as recitation:
-            samples = sum([len(spoken.waveform.samples) async for spoken in recitation])
+        try:
+            script = await self._prepare(studio.narrator, Synthesize(_WARM_UP, options))
+            with synthesis.recite(self.new_listener(), script) as recitation:
+                samples = sum([len(spoken.waveform.samples) async for spoken in recitation])
+        except Refusal as refusal:
+            raise EngineFailed("the warm-up sentence could not be spoken; the log says where it failed") from refusal
         if not samples:
             raise EngineFailed("the engine made no audio for the warm-up sentence")
         self._narrator = studio.narrator

@@ -40,6 +40,10 @@ def open_studio(settings: Settings) -> Studio:
     """Blocking. Raises `EngineUnavailable`, `kokoro_weights.WeightsError` or `speech_text.SpeechTextError`."""
     if settings.engine == "tone":
         return Studio(ToneEngine(), Narrator(SpellingFrontEnd(), Spelling(), VoiceBook.of_tones()), ())
+    if settings.engine not in installed_engines():
+        raise EngineUnavailable(
+            f"the {settings.engine} engine is not in this installation, which has {' and '.join(installed_engines())}"
+        )
     from speech_text import FrontEnd
 
     weights = open_weights(settings.weights)
@@ -67,11 +71,7 @@ def installed_engines() -> tuple[str, ...]:
 
 
 def _engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
-    if settings.engine not in installed_engines():
-        raise EngineUnavailable(
-            f"the {settings.engine} engine is not in this installation, which has {' and '.join(installed_engines())}"
-        )
-    from .onnx_engine import OnnxEngine
+    from .onnx_engine import OnnxEngine  # here: only where it is asked for
 
     if weights.onnx_model is None:
         raise EngineUnavailable(f"the onnx engine needs an ONNX model, and the weights in {weights.path} have none")

@@ -13,15 +13,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from speech_protocol import ErrorCode
 
 from .engine import Engine, Waveform
-from .errors import Refusal
+from .errors import QueueFull, Refusal
 from .narration import Line, Script
-from .scheduler import Piece, QueueFull, Scheduler
+from .scheduler import Piece, Scheduler
 
 logger = logging.getLogger(__name__)
+
+_LAST_STEP_S: Final = 1.5  # of SageMaker's 30 s after SIGTERM, what draining and closing leave
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +36,11 @@ class Spoken:
     waveform: Waveform
 
 
+@dataclass(frozen=True, slots=True)
 class _Failure:
-    """The engine failed on a line."""
+    """There is no more audio to come, because of `refusal`."""
+
+    refusal: Refusal
 
 
 class _Cancelled:
@@ -44,7 +50,7 @@ class _Cancelled:
 class Recitation:
     """A script on its way through the engine: an async iterator of `Spoken`, in order.
 
-    Ends early after `cancel`; raises `Refusal` (`synthesis_failed`) where the engine failed. Use it as a context
+    Ends early after `cancel`; raises `Refusal` where the engine failed or was given up. Use it as a context
     manager, so that whatever ends the request also ends its work before the engine's next step.
     """
 
@@ -77,8 +83,8 @@ class Recitation:
                 return spoken
             case _Cancelled():
                 raise StopAsyncIteration
-            case _Failure():
-                raise Refusal(ErrorCode.SYNTHESIS_FAILED, "the speech engine failed on this text; try it again")
+            case _Failure(refusal):
+                raise refusal
 
     def delivered(self, audio_s: float) -> None:
         """So much audio has been sent to the listener, who may now get more ahead."""
@@ -111,6 +117,7 @@ class Synthesis:
         self._recitations: dict[int, Recitation] = {}
         self._changed = threading.Condition()
         self._stopping = False
+        self._abandoned = False
         self._loop = asyncio.get_running_loop()
         self._loaded: asyncio.Future[None] = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -121,21 +128,28 @@ class Synthesis:
         with self._changed:
             return self._scheduler.jobs
 
+    @property
+    def is_working(self) -> bool:
+        """Whether the engine's thread is alive."""
+        return self._thread.is_alive()
+
     async def start(self) -> None:
         """Load the engine in its thread. Raises what `Engine.load` raises."""
         self._thread.start()
         await self._loaded
 
     async def stop(self) -> None:
-        """End the thread after the step in hand, and close the engine."""
+        """End the thread after the step in hand, and close the engine; a step that takes long is not waited for."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
         if self._thread.is_alive():
-            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(self._thread.join, _LAST_STEP_S)
 
     def recite(self, listener: int, script: Script) -> Recitation:
         """Queue a script for `listener`, behind the scripts it already has. Raises `Refusal` (`busy`)."""
+        if self._abandoned:
+            raise _shutting_down()
         with self._changed:
             try:
                 job = self._scheduler.submit(listener, len(script.lines))
@@ -145,6 +159,15 @@ class Synthesis:
             self._recitations[job] = recitation
             self._changed.notify()
         return recitation
+
+    def abandon(self) -> None:
+        """Give up all recitations: each raises `Refusal` (`shutting_down`), and none is taken any more."""
+        self._abandoned = True
+        with self._changed:
+            for job, recitation in list(self._recitations.items()):
+                self._scheduler.end(job)
+                recitation.arrive(_Failure(_shutting_down()))
+            self._recitations.clear()
 
     def delivered(self, job: int, audio_s: float) -> None:
         """See `Recitation.delivered`."""
@@ -205,7 +228,7 @@ class Synthesis:
                     self._scheduler.end(piece.job)
                     self._recitations.pop(piece.job, None)
         for (piece, recitation), line, waveform in zip(step, lines, waveforms, strict=True):
-            arrival = _Failure() if waveform is None else Spoken(piece.index, line, waveform)
+            arrival = _Failure(_engine_failed()) if waveform is None else Spoken(piece.index, line, waveform)
             self._post(partial(recitation.arrive, arrival))
 
     def _synthesize(self, lines: Sequence[Line]) -> list[Waveform | None]:
@@ -224,6 +247,14 @@ class Synthesis:
             self._loop.call_soon_threadsafe(callback)
         except RuntimeError:  # the loop was closed without stop(): nobody is left to tell
             logger.debug("the event loop is closed")
+
+
+def _engine_failed() -> Refusal:
+    return Refusal(ErrorCode.SYNTHESIS_FAILED, "the speech engine failed on this text; try it again")
+
+
+def _shutting_down() -> Refusal:
+    return Refusal(ErrorCode.SHUTTING_DOWN, "the server had to shut down before this request was finished")
 
 
 def busy(retry_after_s: float) -> Refusal:

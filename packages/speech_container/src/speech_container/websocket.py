@@ -32,12 +32,14 @@ _PEER_CLOSES_S: Final = 1.0  # DESIGN 3.1, rule 6: a container that closes first
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """What goes on for one turn: its preparation, and then its recitation."""
+    """What goes on for one turn: preparation, then recitation. `admission` is closed when both have ended."""
 
     preparation: asyncio.Task[Recitation]
+    admission: contextlib.ExitStack
     arrived_s: float
 
     def stop(self) -> None:
+        """Make no more audio."""
         if self.preparation.done() and not self.preparation.cancelled() and self.preparation.exception() is None:
             self.preparation.result().cancel()
         else:
@@ -59,7 +61,6 @@ class Conversation:
             capabilities=service.capabilities,
         )
         self._work: dict[Turn, _Work] = {}
-        self._admitted: dict[Turn, contextlib.ExitStack] = {}
         self._received = asyncio.Event()
         self._sending = asyncio.Lock()
 
@@ -114,16 +115,16 @@ class Conversation:
             await self._received.wait()
 
     def _begin(self, turn: Turn) -> None:
-        admitted = contextlib.ExitStack()
-        admitted.enter_context(self._service.admitted())
-        self._admitted[turn] = admitted
+        admission = contextlib.ExitStack()
+        admission.enter_context(self._service.admitted())
         preparation = asyncio.create_task(self._service.recite(self._listener, turn.synthesize))
-        self._work[turn] = _Work(preparation, time.monotonic())
+        self._work[turn] = _Work(preparation, admission, time.monotonic())
 
     def _finish(self, turn: Turn) -> None:
         """Nothing is done for this turn any more."""
-        self._work.pop(turn).stop()
-        self._admitted.pop(turn).close()
+        work = self._work.pop(turn)
+        work.stop()
+        work.admission.close()
 
     async def _answer(self, turn: Turn) -> None:
         work = self._work[turn]

@@ -8,8 +8,6 @@
 Messages say what was expected and what came. They quote the caller's own short input at most, never a path.
 """
 
-# ruff: noqa: N818 - an error is named by what is wrong; the tree above says that these are errors
-
 
 class SpeechTextError(Exception):
     """Root of everything this package raises on purpose."""

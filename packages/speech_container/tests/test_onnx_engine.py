@@ -1,0 +1,79 @@
+"""The real model on the CPU."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kokoro_weights import WeightsDirectory, prepare
+from speech_container.engine import FRAME_SAMPLES, Utterance
+from speech_container.errors import EngineFailed, EngineUnavailable
+from speech_container.onnx_engine import OnnxEngine, with_output
+
+HELLO = "həlˈO ðˈɛɹ."
+
+
+@pytest.fixture(scope="module")
+def weights() -> WeightsDirectory:
+    return prepare("packages")
+
+
+@pytest.fixture(scope="module")
+def engine(weights: WeightsDirectory) -> Iterator[OnnxEngine]:
+    assert weights.onnx_model is not None
+    engine = OnnxEngine(weights.onnx_model, threads=2)
+    engine.load()
+    yield engine
+    engine.close()
+
+
+def utterance(weights: WeightsDirectory, phonemes: str, *, voice: str = "af_heart", speed: float = 1.0) -> Utterance:
+    ids = tuple(weights.vocabulary[phoneme] for phoneme in phonemes)
+    return Utterance(ids, weights.voice(voice)[len(ids) - 1], speed)
+
+
+def test_the_second_output_is_a_well_formed_field() -> None:
+    # ModelProto.graph (7) { GraphProto.output (12) { ValueInfoProto.name (1) "ab" } }, as protoc would write it
+    assert with_output(b"model", "ab") == b"model" + bytes([7 << 3 | 2, 6, 12 << 3 | 2, 4, 1 << 3 | 2, 2]) + b"ab"
+    assert with_output(b"", "x" * 200)[1:3] == bytes([0xCE, 0x01]), "a length of 206 takes two bytes"
+
+
+@pytest.mark.weights
+def test_durations_add_up_to_the_audio(weights: WeightsDirectory, engine: OnnxEngine) -> None:
+    spoken = utterance(weights, HELLO)
+    (waveform,) = engine.synthesize([spoken])
+    assert waveform.samples.dtype == np.float32
+    assert waveform.frames is not None
+    assert len(waveform.frames) == len(spoken.token_ids) + 2
+    assert waveform.frames.sum() * FRAME_SAMPLES == len(waveform.samples)
+    assert abs(waveform.duration_s - 1.525) <= 4 * 0.025
+    assert 0.05 < np.abs(waveform.samples).max() < 1.2
+
+
+@pytest.mark.weights
+def test_voice_and_speed_are_heard(weights: WeightsDirectory, engine: OnnxEngine) -> None:
+    slow, fast, other = engine.synthesize(
+        [
+            utterance(weights, HELLO, speed=0.7),
+            utterance(weights, HELLO, speed=1.5),
+            utterance(weights, HELLO, voice="am_adam", speed=0.7),
+        ]
+    )
+    assert fast.duration_s < slow.duration_s
+    length = min(len(slow.samples), len(other.samples))
+    assert not np.allclose(slow.samples[:length], other.samples[:length], atol=0.01)
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("tokens", [0, 511])
+def test_more_than_the_window_is_refused(weights: WeightsDirectory, engine: OnnxEngine, tokens: int) -> None:
+    style = weights.voice("af_heart")[0]
+    with pytest.raises(EngineFailed, match="1 to 510"):
+        engine.synthesize([Utterance((16,) * tokens, style)])
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"not a model")
+    with pytest.raises(EngineUnavailable):
+        OnnxEngine(model, threads=1).load()

@@ -1,0 +1,67 @@
+"""The process: its socket, its signals, its lines on stdout."""
+
+import asyncio
+import signal
+from typing import Any
+
+import pytest
+from speech_container.errors import PortUnavailable
+from speech_container.server import bind
+
+
+def test_a_port_in_use_is_one_clear_error() -> None:
+    with bind("127.0.0.1", 0) as taken, pytest.raises(PortUnavailable, match="already in use"):
+        bind("127.0.0.1", taken.getsockname()[1])
+
+
+async def test_draining_finishes_what_runs_and_refuses_the_rest(start: Any) -> None:  # behaviour 12
+    running = await start()
+    async with running.session() as socket, running.session() as other:
+        running.engine.hold()
+        await socket.send(text="One. Two.", request_id="running")
+        await running.engine.busy()
+        running.server.handle_exit(signal.SIGTERM, None)
+        assert (await running.http("GET", "/ping")).status == 503
+        assert (await other.ask(text="Late.")).end["code"] == "shutting_down"
+        refused = await running.invoke(text="Late.")
+        running.engine.release()
+        assert (await socket.answer()).end["type"] == "synthesis_complete"
+        await asyncio.wait_for(running.task, 20)
+    assert (refused.status, refused.error["code"]) == (503, "shutting_down")
+    assert running.engine.closed
+
+
+async def test_draining_does_not_wait_for_ever(start: Any) -> None:
+    running = await start(drain_s=0)
+    async with running.session() as socket:
+        running.engine.hold()
+        await socket.send(text="One. Two. Three.", request_id="long")
+        await running.engine.busy()
+        running.server.handle_exit(signal.SIGTERM, None)
+        told = (await socket.answer()).end
+        assert (told["request_id"], told["code"]) == ("long", "shutting_down")
+        assert await socket.closed() == 1012
+        running.engine.release()
+        await asyncio.wait_for(running.task, 20)
+
+
+async def test_a_second_signal_ends_at_once(start: Any) -> None:
+    running = await start(drain_s=3600)
+    async with running.session() as socket:
+        running.engine.hold()
+        await socket.send(text="One.")
+        await running.engine.busy()
+        running.server.handle_exit(signal.SIGTERM, None)
+        running.server.handle_exit(signal.SIGTERM, None)
+        assert await socket.closed() == 1012
+        running.engine.release()
+        await asyncio.wait_for(running.task, 20)
+
+
+async def test_a_server_that_cannot_load_ends_with_the_reason(start: Any, tone_studio: Any) -> None:
+    def refuse() -> None:
+        raise OSError("no such voice")
+
+    running = await start(studio=tone_studio(checks=(refuse,)), until_ready=False)
+    await asyncio.wait_for(running.task, 20)
+    assert isinstance(running.server.failure, OSError)

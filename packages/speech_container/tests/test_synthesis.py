@@ -1,0 +1,147 @@
+"""The engine's thread and its recitations."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from speech_container.engine import Engine, Utterance, Waveform
+from speech_container.errors import EngineUnavailable, Refusal
+from speech_container.synthesis import Synthesis
+from speech_container.tone_engine import ToneEngine
+from speech_protocol import Synthesize
+
+
+def make(engine: Engine, **limits: Any) -> Synthesis:
+    return Synthesis(engine, **{"max_waiting_segments": 100, "look_ahead_s": 100.0, **limits})
+
+
+@pytest.fixture
+def script(tone_studio: Any) -> Any:
+    """Makes scripts."""
+    narrator = tone_studio().narrator
+    return lambda text: narrator.script(Synthesize(text))
+
+
+async def test_lines_arrive_in_order_with_their_text(script: Any, held_engine: Any) -> None:
+    synthesis = make(held_engine)
+    await synthesis.start()
+    text = "One is here. Two. Three."
+    with synthesis.recite(1, script(text)) as recitation:
+        spoken = [line async for line in recitation]
+    assert [text[line.line.segment.start_char : line.line.segment.end_char] for line in spoken] == [
+        "One is here.",
+        "Two.",
+        "Three.",
+    ]
+    assert [line.index for line in spoken] == [0, 1, 2]
+    assert recitation.queue_s is not None
+    assert synthesis.jobs == 0
+    await synthesis.stop()
+    assert held_engine.closed
+
+
+async def test_listeners_share_batches(script: Any, held_engine: Any) -> None:
+    held_engine.max_batch = 4
+    synthesis = make(held_engine)
+    await synthesis.start()
+    held_engine.hold()
+    recitations = [synthesis.recite(listener, script("One. Two.")) for listener in range(3)]
+    await held_engine.busy()
+    held_engine.release()
+    assert [len([line async for line in recitation]) for recitation in recitations] == [2, 2, 2]
+    assert max(len(batch) for batch in held_engine.batches) >= 2
+    await synthesis.stop()
+
+
+async def test_one_bad_line_fails_its_own_request_only(script: Any, held_engine: Any) -> None:
+    held_engine.max_batch = 2
+    held_engine.broken_tokens = {1 + ord("z")}
+    synthesis = make(held_engine)
+    await synthesis.start()
+    held_engine.hold()
+    first = synthesis.recite(1, script("First."))
+    await held_engine.busy()
+    bad, good = synthesis.recite(2, script("Fizz.")), synthesis.recite(3, script("Fine."))
+    held_engine.release()
+    assert len([line async for line in first]) == 1
+    assert len([line async for line in good]) == 1
+    with pytest.raises(Refusal) as refusal:
+        await anext(bad)
+    assert refusal.value.code == "synthesis_failed"
+    assert any(len(batch) == 2 for batch in held_engine.batches)
+    await synthesis.stop()
+
+
+async def test_a_cancelled_recitation_ends_and_costs_no_further_step(script: Any, held_engine: Any) -> None:
+    synthesis = make(held_engine)
+    await synthesis.start()
+    held_engine.hold()
+    recitation = synthesis.recite(1, script("One. Two. Three."))
+    waiting = asyncio.create_task(anext(recitation, None))
+    await held_engine.busy()
+    recitation.cancel()
+    assert await waiting is None
+    held_engine.release()
+    await synthesis.stop()
+    assert len(held_engine.batches) == 1
+    assert synthesis.jobs == 0
+
+
+async def test_stopping_does_not_wait_for_a_long_step(script: Any, held_engine: Any) -> None:
+    synthesis = make(held_engine)
+    await synthesis.start()
+    held_engine.hold()
+    synthesis.recite(1, script("One."))
+    await held_engine.busy()
+    await synthesis.stop()
+    assert synthesis.is_working
+    held_engine.release()
+    await synthesis.stop()
+    assert not synthesis.is_working
+
+
+async def test_a_full_queue_is_busy(script: Any, held_engine: Any) -> None:
+    synthesis = make(held_engine, max_waiting_segments=1)
+    await synthesis.start()
+    held_engine.hold()
+    with synthesis.recite(1, script("One. Two.")), pytest.raises(Refusal) as refusal:
+        synthesis.recite(2, script("Me."))
+    assert refusal.value.code == "busy"
+    assert refusal.value.retry_after_s
+    held_engine.release()
+    await synthesis.stop()
+
+
+async def test_an_engine_that_does_not_load_says_why() -> None:
+    class Broken(ToneEngine):
+        def load(self) -> None:
+            raise EngineUnavailable("there is no model")
+
+    synthesis = make(Broken())
+    with pytest.raises(EngineUnavailable, match="no model"):
+        await synthesis.start()
+    await synthesis.stop()
+
+
+async def test_audio_is_made_ahead_only_as_far_as_allowed(script: Any, held_engine: Any) -> None:
+    class Second(ToneEngine):
+        """Every line is a second long."""
+
+        def synthesize(self, batch: Any) -> list[Waveform]:
+            held_engine.batches.append(batch)
+            (waveform,) = super().synthesize([Utterance((3,) * 36, batch[0].style)])
+            return [Waveform(waveform.samples[:24_000], None)]
+
+    synthesis = make(Second(), look_ahead_s=2.0)
+    await synthesis.start()
+    recitation = synthesis.recite(1, script("A. B. C. D. E."))
+    for _ in range(2):
+        await anext(recitation)
+    with synthesis.recite(2, script("Z.")) as other:
+        await anext(other)
+    assert len(held_engine.batches) == 3
+    recitation.delivered(1.0)
+    await anext(recitation)
+    recitation.delivered(5.0)
+    assert len([line async for line in recitation]) == 2
+    await synthesis.stop()
