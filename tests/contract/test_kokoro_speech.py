@@ -6,10 +6,11 @@ The model works in frames of 600 samples (25 ms) and its int8 weights round dura
 
 import numpy as np
 import pytest
-from hearing import heard, samples, word_errors, words
 from local_cloud.say import transport
 from local_cloud.stack import LocalStack
 from speech_client import Audio, SpeechSession, SynthesisComplete
+
+from tests.hearing import heard, samples, word_errors, words
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.weights, pytest.mark.slow]
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hearing import heard, samples, word_errors, words
 from kokoro_weights import prepare
+
+from tests.hearing import heard, samples, word_errors, words
 
 pytestmark = [pytest.mark.weights, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -30,7 +31,7 @@ def run(command: str, *arguments: str | Path, cwd: Path) -> subprocess.Completed
 def read_wav(path: Path) -> bytes:
     with wave.open(str(path)) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 24_000)
-        pcm = file.readframes(file.getnframes())
+        pcm: bytes = file.readframes(file.getnframes())
     assert len(pcm) + 44 == path.stat().st_size, "the sizes in the header are true"
     return pcm
 

@@ -32,7 +32,8 @@ def bind_loopback(port: int, what: str) -> socket.socket:
     Raises:
         AddressInUse: somebody else holds the port.
     """
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio does not see that it is, and leaves Nagle's algorithm on: 30 ms and more a session.
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((HOST, port))

@@ -37,7 +37,8 @@ _CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections 
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket on `host`. Raises `PortUnavailable`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio does not see that it is and leaves Nagle's algorithm on.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(
