@@ -180,5 +180,9 @@ def _is_sign(written: str) -> bool:
 
 
 def _word(source: str, start_char: int, end_char: int, phoneme_start: int, phoneme_end: int) -> Word:
-    end_char = max(start_char, end_char)
+    """The word, without the white space that a rewritten range may begin or end with."""
+    while start_char < end_char and source[start_char].isspace():
+        start_char += 1
+    while start_char < end_char and source[end_char - 1].isspace():
+        end_char -= 1
     return Word(source[start_char:end_char], start_char, end_char, phoneme_start, phoneme_end)

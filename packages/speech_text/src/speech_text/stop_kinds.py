@@ -55,6 +55,8 @@ def kind_of(text: str, start: int, stop: int, after_stops: int, rules: LanguageR
         return _letter_kind(text, start, index, token, rules)
     key = token.lower().replace(".", "").replace("-", "").replace("’", "'")
     dotted = _DOTTED.fullmatch(token) is not None
+    if not dotted and len(token) > 2 and token.isupper():
+        return Kind.PLAIN  # EST is no abbreviation of "established"
     for group, kind in (
         (rules.clock if dotted else (), Kind.CLOCK),
         (rules.attached, Kind.ATTACHED),
