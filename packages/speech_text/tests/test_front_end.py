@@ -146,6 +146,11 @@ def test_segments_hold_no_more_than_asked_and_lose_nothing() -> None:
     assert segments[0].phonemes.endswith(",")
 
 
+@pytest.mark.parametrize("sent", ["Okay.", "On it.", "Go.", "Got it!", "So am I.", "It is 9 a.m."])
+def test_a_short_answer_keeps_its_last_stop(front_end: FrontEnd, sent: str) -> None:
+    assert front_end.segments(sent)[0].phonemes[-1] == sent[-1]
+
+
 def test_raw_phonemes_are_said_as_they_are(front_end: FrontEnd) -> None:
     raw = "həlˈO wˈɜɹld. ж"
     (segment,) = front_end.phonemes(raw)

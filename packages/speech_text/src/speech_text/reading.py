@@ -38,12 +38,13 @@ def readings(
     """
     from speech_text.normaliser import normaliser
 
-    normalise = normaliser(spoken_language(language))
+    spoken = spoken_language(language)
+    normalise = normaliser(spoken)
     speakable_filter = SpeakableFilter(rules)
     result: list[Reading] = []
     for sentence in _sentences(Traced.of(text), language):
         for part in speakable_filter.filter(sentence):
-            marked = mark(clean(part), lexicon or {})
+            marked = mark(clean(part), lexicon or {}, spoken)
             normal, overrides = unmark(marked, break_long_runs(normalise(marked.text)))
             if normal.text.strip():
                 result.append(Reading(normal, tuple(overrides)))

@@ -62,11 +62,11 @@ _ENGLISH = LanguageRules(
     attached=_words(
         """mx messrs mmes drs profs rev fr hon gov gen col maj capt cpt lt cmdr cdr adm sgt cpl pvt pres supt insp det
         sen rep reps sens amb atty asst assoc adj brig bvt def ens mgr msgr ofc pfc rabbi sra srta aka fka
-        vis resp incl excl est viz ibid op"""
+        vis resp incl excl est viz ibid op fig figs eq eqs ch chap pp pg para vol vols"""
     ),
     named=_words(
         """ft pt blvd ave av rd ln hwy pkwy pl sq ct dept dist div univ inst assn assoc govt natl intl mfg bldg apt ste
-        fl rm ext tel fax fig figs eq eqs ch chap pp p pg para vols eds trans jan feb mar apr jun jul aug
+        fl rm ext tel fax p eds trans jan feb mar apr jun jul aug
         sept sep oct nov dec mon tue tues wed thu thur thurs fri sat sun dc la ny nyc ba bs ma md phd jd mba
         rn bc ad bce ce vp pm ok cal calif colo conn fla ga ill ind kan ky mass mich minn miss mo mont neb
         nev okla ore pa penn tenn tex va vt wash wis wyo ont que mex min max avg temp misc orig cont"""
@@ -210,8 +210,8 @@ _ITALIAN = LanguageRules(
 _PORTUGUESE = LanguageRules(
     language="pt",
     attached=_words(
-        """sr sra srs sras srta dr dra drs prof profa profª eng arq exmo exma ilmo ilma d dª gen cel cap ten sgt pe fr
-        pex ex aprox sto sta"""
+        """exa sr sra srs sras srta dr dra drs prof profa profª eng arq exmo exma ilmo ilma d dª gen cel cap ten sgt pe
+        fr pex ex aprox sto sta"""
     ),
     named=_words("av r al pça pç rod km apto ap pág págs núm nº fig vol cap art tel ltda cia eua ac dc máx mín"),
     upper=_words("etc h min seg"),
