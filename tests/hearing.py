@@ -18,7 +18,7 @@ CONTRACTIONS = {"it's": "it is", "that's": "that is", "there's": "there is"}
 
 def samples(pcm: bytes) -> NDArray[np.float32]:
     """16-bit little-endian mono as float32 [samples], ±1.0."""
-    return np.frombuffer(pcm, "<i2").astype(np.float32) / 32768
+    return (np.frombuffer(pcm, "<i2") / 32768).astype(np.float32)
 
 
 def heard(pcm: bytes, rate_hz: int = 24_000) -> list[str]:

@@ -64,6 +64,14 @@ def test_prepare_prints_what_scripts_need_as_json(run: Run, prepared: WeightsDir
     assert (answer["voices"], answer["files"], answer["source"]) == (2, 4, "stand-in")
 
 
+def test_a_directory_without_safetensors_is_refused_where_they_are_asked_for(
+    run: Run, prepared: WeightsDirectory
+) -> None:
+    code, out, err = run("prepare", "--source", "directory", "--directory", prepared.path, "--safetensors")
+    assert (code, out) == (2, "")
+    assert "kokoro-weights prepare --safetensors" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -205,10 +205,26 @@ class PrivateCATransport(AWSCRTHTTPClient):
         return PrivateCATransport(self._ca_pem, self._eventloop, deepcopy(self._config))
 
 
+class SdkCaller:
+    """The real client. Every stream's input is closed in the end, or the SDK's writer would outlive its stream."""
+
+    def __init__(self, client: AsyncSageMakerRuntimeHTTP2Client) -> None:
+        self._client = client
+        self._streams: list[Any] = []
+
+    async def invoke(self, endpoint: str = "kokoro", **members: Any) -> Any:
+        asked = InvokeEndpointWithBidirectionalStreamInput(endpoint_name=endpoint, **members)
+        stream = await self._client.invoke_endpoint_with_bidirectional_stream(asked)
+        self._streams.append(stream)
+        return stream
+
+    async def close(self) -> None:
+        for stream in self._streams:
+            await soon(stream.input_stream.close())
+
+
 @asynccontextmanager
-async def sdk_client(
-    url: str, ca_pem: bytes, credentials: Credentials
-) -> AsyncIterator[AsyncSageMakerRuntimeHTTP2Client]:
+async def sdk_client(url: str, ca_pem: bytes, credentials: Credentials) -> AsyncIterator[SdkCaller]:
     config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
         endpoint_uri=url,
         region=REGION,
@@ -217,13 +233,9 @@ async def sdk_client(
         transport=PrivateCATransport(ca_pem, client_config=AWSCRTHTTPClientConfig(force_http_2=True)),
     )
     async with AsyncSageMakerRuntimeHTTP2Client(config=config) as client:
-        yield client
-
-
-async def invoke(client: AsyncSageMakerRuntimeHTTP2Client, endpoint: str = "kokoro", **members: Any) -> Any:
-    return await client.invoke_endpoint_with_bidirectional_stream(
-        InvokeEndpointWithBidirectionalStreamInput(endpoint_name=endpoint, **members)
-    )
+        caller = SdkCaller(client)
+        yield caller
+        await caller.close()
 
 
 def part(data: bytes, **members: Any) -> RequestStreamEventPayloadPart:
@@ -237,6 +249,7 @@ class RawCaller:
     """A signed HTTP/2 caller, by hand: sends what credit allows, credits back only when told to."""
 
     def __init__(self, url: str, certificates: Certificates, credentials: Credentials) -> None:
+        self.url = url
         self._address = urlsplit(url)
         self._context = ssl.create_default_context(cafile=str(certificates.ca))
         self._context.set_alpn_protocols(["h2"])

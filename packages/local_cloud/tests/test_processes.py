@@ -75,7 +75,7 @@ async def test_a_killed_parent_leaves_no_service_behind(tmp_path: Path) -> None:
 
 async def test_a_service_that_fails_gives_its_last_words(tmp_path: Path) -> None:
     code = "import sys; print('first', file=sys.stderr); sys.exit('toy: the port is taken')"
-    with pytest.raises(ServiceFailed, match="toy did not start: toy: the port is taken"):
+    with pytest.raises(ServiceFailed, match="toy did not start: the port is taken"):
         async with service(tmp_path, code):
             pytest.fail("it is not running")
 

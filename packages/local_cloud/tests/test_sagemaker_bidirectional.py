@@ -11,6 +11,8 @@ import h2.events
 import pytest
 from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # ships no types
     InputValidationError,
+    InternalServerError,
+    InternalStreamFailure,
     ModelError,
     ModelStreamError,
 )
@@ -28,7 +30,6 @@ from packages.local_cloud.tests.conftest import (
     RawCallers,
     RawContainer,
     eventually,
-    invoke,
     part,
     sdk_client,
     soon,
@@ -62,7 +63,7 @@ def client(certificates: Certificates, credentials: Credentials) -> Callable[...
 
 async def test_text_and_binary_keep_their_kind_both_ways(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         for sent in (part(b'{"a":1}', data_type="UTF8"), part(b"{}", data_type="BINARY"), part(b"\x00\xff")):
             await stream.input_stream.send(sent)
@@ -88,7 +89,7 @@ async def test_text_and_binary_keep_their_kind_both_ways(gateway: Gateway, clien
 
 async def test_the_answer_begins_before_anything_is_sent(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         output, _ = await soon(stream.await_output())
         assert output.invoked_production_variant == "AllTraffic"
         await stream.input_stream.close()
@@ -101,7 +102,7 @@ async def test_fragments_cut_inside_a_character_arrive_as_the_same_fragments(
     cuts = [message[:13], message[13:20], message[20:]]
     assert cuts[0].endswith(b"\xc3")
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         for number, cut in enumerate(cuts):
             state = "COMPLETE" if number == 2 else "PARTIAL"
@@ -117,7 +118,7 @@ async def test_fragments_cut_inside_a_character_arrive_as_the_same_fragments(
 
 async def test_fragments_of_the_container_arrive_as_parts(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         await socket.send(b"\xc3", text=True, fin=False)
         await socket.send(b"\xa9", fin=False, more=True)
@@ -136,9 +137,9 @@ async def test_fragments_of_the_container_arrive_as_parts(gateway: Gateway, clie
 
 async def test_path_and_query_headers_reach_the_container(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        first = await invoke(sdk)
+        first = await sdk.invoke()
         assert (await container.socket()).path == "/invocations-bidirectional-stream"
-        second = await invoke(sdk, model_invocation_path="custom/path", model_query_string="voice=af_heart&x=%20")
+        second = await sdk.invoke(model_invocation_path="custom/path", model_query_string="voice=af_heart&x=%20")
         assert (await container.socket()).path == "/custom/path?voice=af_heart&x=%20"
         for stream in (first, second):
             await stream.input_stream.close()
@@ -147,14 +148,17 @@ async def test_path_and_query_headers_reach_the_container(gateway: Gateway, clie
 async def test_a_path_that_leaves_its_place_is_refused(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
         for path in ("/leading", "a/../b", "a?b=c"):
-            stream = await invoke(sdk, model_invocation_path=path)
+            stream = await sdk.invoke(model_invocation_path=path)
             with pytest.raises(InputValidationError, match="without a leading slash"):
                 await soon(stream.await_output())
+        stream = await sdk.invoke(model_query_string="not encoded")
+        with pytest.raises(InputValidationError, match="percent-encoded"):
+            await soon(stream.await_output())
 
 
 async def test_an_unknown_endpoint_is_a_validation_error(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk, "nobody")
+        stream = await sdk.invoke("nobody")
         with pytest.raises(InputValidationError, match="Endpoint nobody of this account not found"):
             await soon(stream.await_output())
 
@@ -163,7 +167,7 @@ async def test_nobody_listening_is_a_model_error(gateway: Gateway, client: Calla
     async with RawContainer() as container:
         url = container.url
     async with gateway(url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         with pytest.raises(ModelError, match="does not accept connections"):
             await soon(stream.await_output())
 
@@ -176,7 +180,7 @@ async def test_a_container_that_is_slow_to_accept_is_a_model_error(
         gateway(container.url, BidirectionalSettings(accept_timeout_s=0.25)) as plane,
         client(plane) as sdk,
     ):
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         with pytest.raises(ModelError, match="did not accept the WebSocket within 250 ms"):
             await soon(stream.await_output())
 
@@ -190,7 +194,7 @@ async def test_something_that_is_no_websocket_is_a_model_error(gateway: Gateway,
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, gateway(url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         with pytest.raises(ModelError, match="refused the WebSocket"):
             await soon(stream.await_output())
 
@@ -202,7 +206,7 @@ async def test_a_container_that_closes_first_is_a_model_stream_error(
     gateway: Gateway, client: Callable[..., Any], code: int, reason: str, message: str
 ) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         await socket.send(b"audio")
         await socket.close(code, reason)
@@ -215,7 +219,7 @@ async def test_a_container_that_closes_first_is_a_model_stream_error(
 
 async def test_a_container_that_dies_is_a_model_stream_error(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         _, events = await soon(stream.await_output())
         socket.abort()
@@ -229,7 +233,7 @@ async def test_a_frame_above_the_part_size_is_a_model_stream_error(
 ) -> None:
     settings = replace(PATIENT, max_part_bytes=1000)
     async with RawContainer() as container, gateway(container.url, settings) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         await socket.send(bytes(1001))
         _, events = await soon(stream.await_output())
@@ -242,7 +246,7 @@ async def test_the_stream_limit_ends_the_stream_and_closes_the_container(
 ) -> None:
     settings = replace(PATIENT, stream_limit_s=0.2)
     async with RawContainer() as container, gateway(container.url, settings) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         _, events = await soon(stream.await_output())
         with pytest.raises(ModelStreamError, match=r"limit of 0\.2 seconds"):
@@ -259,7 +263,7 @@ async def test_pings_unanswered_close_the_stream(gateway: Gateway, client: Calla
         gateway(container.url, settings) as plane,
         client(plane) as sdk,
     ):
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         _, events = await soon(stream.await_output())
         with pytest.raises(ModelStreamError, match="stopped answering pings"):
@@ -272,7 +276,7 @@ async def test_pings_unanswered_close_the_stream(gateway: Gateway, client: Calla
 async def test_a_container_that_answers_pings_is_left_alone(gateway: Gateway, client: Callable[..., Any]) -> None:
     settings = replace(PATIENT, ping_interval_s=0.002)
     async with RawContainer() as container, gateway(container.url, settings) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         socket = await container.socket()
         waiting = asyncio.create_task(socket.message())
         await eventually_pinged(socket, 3 * settings.unanswered_pings)
@@ -296,7 +300,7 @@ async def test_the_wrong_secret_is_refused(
             status, headers = await caller.status(stream_id)
             assert (status, headers["x-amzn-errortype"]) == (403, "InvalidSignatureException")
         async with client(plane, Credentials("AKIALOCALTEST", "guess")) as sdk:
-            stream = await invoke(sdk)
+            stream = await sdk.invoke()
             with pytest.raises(CallError, match="InvalidSignatureException"):
                 await soon(stream.await_output())
 
@@ -353,7 +357,7 @@ async def test_bytes_that_are_no_event_stream_are_refused(gateway: Gateway, raw_
 
 async def test_the_sdk_raises_what_a_broken_stream_ends_with(gateway: Gateway, client: Callable[..., Any]) -> None:
     async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
-        stream = await invoke(sdk)
+        stream = await sdk.invoke()
         _, events = await soon(stream.await_output())
         await stream.input_stream.send(part(b"x", completion_state="MAYBE"))
         with pytest.raises(UnmodeledEventError, match="SerializationException"):
@@ -394,7 +398,7 @@ async def test_streams_and_connections_side_by_side_keep_apart(gateway: Gateway,
         client(plane) as other,
     ):
         for sdk in (one, one, other):
-            stream = await invoke(sdk)
+            stream = await sdk.invoke()
             socket = await container.socket()
             name = str(id(stream)).encode()
             await stream.input_stream.send(part(name))
@@ -403,6 +407,43 @@ async def test_streams_and_connections_side_by_side_keep_apart(gateway: Gateway,
             _, events = await soon(stream.await_output())
             assert (await soon(events.receive())).value.bytes_ == name
         assert len(plane.active) == 3
+
+
+async def test_too_many_streams_are_refused_until_one_ends(gateway: Gateway, raw_caller: RawCallers) -> None:
+    settings = replace(PATIENT, max_streams=1)
+    async with RawContainer() as container, gateway(container.url, settings) as plane, raw_caller(plane) as caller:
+        first = await caller.open()
+        await caller.status(first)
+        status, headers = await caller.status(await caller.open())
+        assert (status, headers["x-amzn-errortype"]) == (503, "ServiceUnavailableError")
+        caller.h2.reset_stream(first)
+        await caller.flush()
+        await eventually(lambda: not plane.active)
+        assert (await caller.status(await caller.open()))[0] == 200
+
+
+async def test_a_fault_of_the_gateway_has_the_services_name_and_no_details(
+    gateway: Gateway, client: Callable[..., Any]
+) -> None:
+    class Broken(StuckContainer):
+        async def fragments(self) -> AsyncIterator[Fragment]:
+            yield Fragment(b"audio", text=False, final=True)
+            raise RuntimeError("/a/path")
+
+    containers: list[Container] = [Broken(0)]
+
+    async def dial(_url: str) -> Container:
+        return containers.pop()
+
+    async with gateway("http://unused", dial=dial) as plane, client(plane) as sdk:
+        stream = await sdk.invoke()
+        _, events = await soon(stream.await_output())
+        assert (await soon(events.receive())).value.bytes_ == b"audio"
+        with pytest.raises(InternalStreamFailure, match="The gateway failed"):
+            await soon(events.receive())
+        stream = await sdk.invoke()
+        with pytest.raises(InternalServerError, match="The gateway failed"):
+            await soon(stream.await_output())
 
 
 async def test_nothing_is_left_when_the_gateway_closes(gateway: Gateway, raw_caller: RawCallers) -> None:

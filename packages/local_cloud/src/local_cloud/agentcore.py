@@ -97,10 +97,7 @@ class AgentCore(HttpPlane):
         try:
             self.verify(caller, "GET", b"")
             base, session_id = self._address(caller)
-        except SignatureRefused as error:
-            await caller.send_denial_response(self.error(error.status, error.code, error.message))
-            return
-        except RequestRefused as error:
+        except (SignatureRefused, RequestRefused) as error:
             await caller.send_denial_response(self.error(error.status, error.code, error.message))
             return
         dialling = websockets_client.connect(

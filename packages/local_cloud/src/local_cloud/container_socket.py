@@ -143,7 +143,7 @@ class ContainerSocket:
                 elif event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                     text = event.opcode is Opcode.TEXT if event.opcode is not Opcode.CONT else text
                     yield Fragment(bytes(event.data), text, event.fin)
-            if self._protocol.state is State.CLOSED:
+            if self._ended:
                 return
             await self._receive()
 
@@ -176,11 +176,19 @@ class ContainerSocket:
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._close_timeout_s):
-                    while self._protocol.state is not State.CLOSED:
+                    while not self._ended:
                         await self._receive()
-                        self._protocol.events_received()
         finally:
-            self._writer.transport.abort()
+            transport = self._writer.transport
+            if transport.get_write_buffer_size():
+                transport.abort()  # The container does not even take the close frame.
+            else:
+                transport.close()
+
+    @property
+    def _ended(self) -> bool:
+        """The container has closed, by a frame or by its connection; nothing can follow."""
+        return self._protocol.state is State.CLOSED or self._protocol.close_rcvd is not None
 
     async def _shake_hands(self) -> None:
         self._protocol.send_request(self._protocol.connect())

@@ -140,9 +140,10 @@ class Http2Stream:
 class Http2Connection(asyncio.Protocol):
     """One TLS connection: events of hyper-h2 on one side, streams with a task each on the other."""
 
-    def __init__(self, handler: Handler, connections: "set[Http2Connection]") -> None:
+    def __init__(self, handler: Handler, connections: "set[Http2Connection]", is_serving: Callable[[], bool]) -> None:
         self._handler = handler
         self._connections = connections
+        self._is_serving = is_serving
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         self._streams: dict[int, Http2Stream] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -155,6 +156,9 @@ class Http2Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - asyncio's TLS transport, narrowed for mypy
         self._transport = transport
+        if not self._is_serving():
+            transport.abort()  # Its TLS handshake was under way when the server closed.
+            return
         self._connections.add(self)
         if transport.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
             log.warning("a caller did not negotiate HTTP/2 by ALPN; closing its connection")
@@ -331,7 +335,9 @@ class Http2Server:
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: Http2Connection(self._handler, self._connections), sock=self._socket, ssl=self._context
+            lambda: Http2Connection(self._handler, self._connections, self._is_serving),
+            sock=self._socket,
+            ssl=self._context,
         )
         return self
 
@@ -340,3 +346,6 @@ class Http2Server:
             return
         self._server.close()
         await asyncio.gather(*(connection.close() for connection in list(self._connections)))
+
+    def _is_serving(self) -> bool:
+        return self._server is None or self._server.is_serving()

@@ -20,18 +20,24 @@ log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 STOP_TIMEOUT_S = 3
+BACKLOG = 128
 
 
 def bind_loopback(port: int, what: str) -> socket.socket:
-    """A socket bound to 127.0.0.1 and `port`, or to a free port where `port` is 0. `what` names its owner in the error.
+    """A socket that listens on 127.0.0.1 and `port`, or on a free port where `port` is 0. `what` names its owner.
+
+    It listens from the start, so whoever connects early waits for an answer and is not refused; and only then is the
+    port safe from others: Linux lets two sockets with SO_REUSEADDR bind the same port while neither listens.
 
     Raises:
         AddressInUse: somebody else holds the port.
     """
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio does not see that it is, and leaves Nagle's algorithm on: 30 ms and more a session.
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((HOST, port))
+        sock.listen(BACKLOG)
         sock.setblocking(False)
     except OSError as error:
         sock.close()

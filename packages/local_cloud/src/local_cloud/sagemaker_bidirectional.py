@@ -22,7 +22,7 @@ from local_cloud.bidirectional_exchange import GOING_AWAY, Ending, Exchange
 from local_cloud.certificates import Certificates
 from local_cloud.container_socket import Container, ContainerSocket
 from local_cloud.errors import CallerGone, ContainerFailed, RequestRefused, SignatureRefused
-from local_cloud.event_stream import CONTENT_TYPE
+from local_cloud.event_stream import CONTENT_TYPE, encode_exception
 from local_cloud.http2_server import Http2Server, Http2Stream
 from local_cloud.loopback import HOST, bind_loopback, port_of
 from local_cloud.payload_parts import PartReader
@@ -46,8 +46,10 @@ class BidirectionalSettings:
     unanswered_pings: int = 5
     stream_limit_s: float = 30 * 60.0
     max_part_bytes: int = 1024 * 1024
+    max_streams: int = 256
+    """Streams at once; above it callers get ServiceUnavailableError. Our own bound, as is the next."""
     close_timeout_s: float = 2.0
-    """How long a container may take to answer a close frame. Our own bound; the platform documents none."""
+    """How long a container may take to answer a close frame, and a caller to take the last event."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +110,18 @@ class SageMakerBidirectional:
         try:
             endpoint, url, verifier = self._admit(stream)
             container = await self._dial(url)
-        except SignatureRefused as error:
-            await _refuse(stream, error.status, error.code, error.message)
-        except RequestRefused as error:
+            await self._carry(stream, endpoint, container, verifier)
+        except (SignatureRefused, RequestRefused) as error:
             await _refuse(stream, error.status, error.code, error.message)
         except ContainerFailed as error:
-            log.warning("endpoint refused a stream: %s", error)
+            log.warning("a stream was refused: %s", error)
             await _refuse(stream, 424, "ModelError", str(error))
-        else:
-            await self._carry(stream, endpoint, container, verifier)
+        except CallerGone:
+            log.info("a caller left its stream")
+        # A fault of the gateway's own: the caller gets the service's word for that, and the log what it was.
+        except Exception:
+            log.exception("the SageMaker bidirectional gateway failed")
+            await _fail(stream)
 
     def _admit(self, stream: Http2Stream) -> tuple[str, str, ChunkVerifier]:
         """The endpoint, its container's URL and the verifier of what follows. Raises what the caller is refused
@@ -136,6 +141,8 @@ class SageMakerBidirectional:
         base = self._endpoints.get(endpoint)
         if base is None:
             raise RequestRefused(400, "InputValidationError", f"Endpoint {endpoint} of this account not found.")
+        if len(self._active) >= self._settings.max_streams:
+            raise RequestRefused(503, "ServiceUnavailableError", "Too many streams are open. Try again later.")
         return endpoint, _container_url(base, headers), self._verifier.chunks(signature)
 
     async def _dial_container(self, url: str) -> Container:
@@ -163,8 +170,6 @@ class SageMakerBidirectional:
                 if ending.frame is not None:
                     await stream.send_data(ending.frame)
                 await stream.end()
-        except CallerGone:
-            log.info("a caller left a stream to %s", endpoint)
         except TimeoutError:
             log.warning("a caller of %s did not read the end of its stream; resetting it", endpoint)
             stream.reset()
@@ -194,3 +199,12 @@ async def _refuse(stream: Http2Stream, status: int, code: str, message: str) -> 
     await stream.send_headers(status, headers)
     await stream.send_data(json.dumps({"Message": message, "ErrorCode": code}).encode())
     await stream.end()
+
+
+async def _fail(stream: Http2Stream) -> None:
+    message = "The gateway failed. Try again."
+    if not stream.answered:
+        await _refuse(stream, 500, "InternalServerError", message)
+    else:
+        await stream.send_data(encode_exception("InternalStreamFailure", {"Message": message}))
+        await stream.end()

@@ -37,7 +37,8 @@ _CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections 
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket on `host`. Raises `PortUnavailable`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio does not see that it is and leaves Nagle's algorithm on.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(
@@ -110,7 +111,8 @@ class SpeechServer(uvicorn.Server):
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is not None:
-            logger.error("the server could not be loaded", exc_info=error)
+            if not isinstance(error, STARTUP_ERRORS):  # those are told by whoever called serve(), in one line
+                logger.error("the server could not be loaded", exc_info=error)
             self.failure = error
             self.should_exit = True
         elif self.service.state is State.READY:
