@@ -201,6 +201,9 @@ def main() -> None:
     except WeightsError as error:
         typer.echo(f"kokoro-weights: {' '.join(str(error).split())}", err=True)
         sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1))
+    except OSError as error:  # of standard output: what concerns the weights has become a WeightsError
+        typer.echo(f"kokoro-weights: the result cannot be written ({error.strerror or error})", err=True)
+        sys.exit(1)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -34,9 +34,17 @@ SOURCES = ("packages", "hub", "directory")
 
 
 def default_cache() -> Path:
-    """KOKORO_WEIGHTS_CACHE where it is set, else the user's cache folder for kokoro-voice-stack."""
+    """KOKORO_WEIGHTS_CACHE where it is set, else the user's cache folder for kokoro-voice-stack.
+
+    Raises StorageError where it begins with `~` and there is no such home.
+    """
     named = os.environ.get(CACHE_VARIABLE, "")
-    return Path(named).expanduser() if named else platformdirs.user_cache_path("kokoro-voice-stack", appauthor=False)
+    if named:
+        try:
+            return Path(named).expanduser()
+        except RuntimeError as error:
+            raise StorageError(f"{named}: there is no such home folder; set {CACHE_VARIABLE} to a full path") from error
+    return platformdirs.user_cache_path("kokoro-voice-stack", appauthor=False)
 
 
 def prepare(
