@@ -29,7 +29,7 @@ from speech_protocol import (
 from starlette.types import Receive, Scope, Send
 
 from .delivery import Delivery
-from .encoders import CONTENT_TYPES, with_true_sizes
+from .encoders import CONTENT_TYPES
 from .errors import Hangup, Refusal
 from .service import Service
 from .synthesis import Recitation
@@ -117,8 +117,7 @@ class _Exchange:
         parts = _parts(delivery, recitation)
         if not invocation.stream:
             times, encoded = await _gather(parts)
-            whole = with_true_sizes(request.options.format, request.options.sample_rate, encoded)
-            parts = _each([*times, whole])
+            parts = _each([*times, await delivery.as_file(encoded)])
         try:
             if invocation.transport == "sse":
                 await self._send_events(delivery, parts)
@@ -212,13 +211,15 @@ async def _until_hangup(receive: Receive) -> None:
 
 
 async def _parts(delivery: Delivery, recitation: Recitation) -> AsyncIterator[_Part]:
-    """Word times, if asked for, and encoded bytes line by line; a line is delivered when the next one is asked for."""
+    """Word times, if asked for, and encoded bytes in pieces; a line is delivered when the next one is asked for."""
     async for spoken in recitation:
         if times := delivery.begin(spoken):
             yield times
-        yield delivery.feed(spoken)
+        for piece in delivery.pieces(spoken):
+            if encoded := await delivery.encode(piece):
+                yield encoded
         recitation.delivered(spoken.waveform.duration_s)
-    if rest := delivery.flush():
+    if rest := await delivery.flush():
         yield rest
 
 

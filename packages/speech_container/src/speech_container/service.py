@@ -160,8 +160,8 @@ class Service:
             engine=settings.engine,
             voices=narrator.voices.names if narrator else (),
             languages=narrator.languages if narrator else (),
-            formats=encoders.FORMATS,
-            sample_rates=encoders.SAMPLE_RATES_HZ,
+            formats=encoders.offered_formats(),
+            sample_rates=encoders.offered_rates_hz(),
             timestamps=self._has_durations,
             latency=("exact",),
             limits={
@@ -181,7 +181,8 @@ class Service:
             studio.engine, max_waiting_segments=settings.max_waiting_segments, look_ahead_s=settings.look_ahead_s
         )
         self._synthesis = synthesis
-        await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in studio.checks))
+        codecs = asyncio.to_thread(encoders.offered_formats)  # the first call loads their libraries
+        await asyncio.gather(synthesis.start(), codecs, *(asyncio.to_thread(check) for check in studio.checks))
         voice = VoiceOptions().voice if VoiceOptions().voice in studio.narrator.voices.names else None
         options = VoiceOptions(voice=voice or studio.narrator.voices.names[0])
         try:

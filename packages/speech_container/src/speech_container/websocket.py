@@ -23,9 +23,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from .alignment import Transcript
 from .context import Sentence
 from .delivery import Delivery
-from .encoders import SAMPLE_BYTES
 from .errors import Refusal
 from .lineup import Entry, Lineup
+from .pcm import SAMPLE_BYTES
 from .service import Service
 from .session import Session
 from .synthesis import Recitation, Spoken
@@ -60,13 +60,9 @@ class _Voice:
         framer = AudioFramer(frame_bytes, SAMPLE_BYTES if options.format == "pcm" else 1)
         return cls(Delivery(turn.request_id, options, arrived_s=arrived_s), framer)
 
-    def frames(self, spoken: Spoken) -> list[bytes]:
-        """A line's frames."""
-        return self.framer.feed(self.delivery.feed(spoken))
-
-    def rest(self) -> list[bytes]:
+    async def rest(self) -> list[bytes]:
         """The last frames."""
-        return self.framer.feed(self.delivery.flush()) + self.framer.flush()
+        return self.framer.feed(await self.delivery.flush()) + self.framer.flush()
 
 
 class Conversation:
@@ -198,7 +194,7 @@ class Conversation:
                     await self._send_event(voice.delivery.start())
                 await self._deliver(turn, voice, *part)
             if voice is not None and not turn.cancelled:
-                for frame in voice.rest():
+                for frame in await voice.rest():
                     await self._send_audio(frame)
                 voice.delivery.sent(1.0)
         except Refusal as refusal:
@@ -226,16 +222,24 @@ class Conversation:
                 times = voice.delivery.begin(spoken, sentence.start_char)
                 if times is not None:
                     await self._send_event(times)
-                frames = voice.frames(spoken)
-                size_bytes, sent_bytes = sum(map(len, frames)), 0
-                for frame in frames:
-                    if turn.cancelled:
-                        return
-                    await self._send_audio(frame)
-                    sent_bytes += len(frame)
-                    voice.delivery.sent(sent_bytes / size_bytes)
+                await self._deliver_line(turn, voice, spoken)
                 recitation.delivered(spoken.waveform.duration_s)
             voice.queue_s = voice.queue_s or recitation.queue_s or 0.0
+
+    async def _deliver_line(self, turn: Turn, voice: "_Voice", spoken: Spoken) -> None:
+        """Encode and send one line, or what of it comes before a cancel."""
+        done_samples = 0
+        for piece in voice.delivery.pieces(spoken):
+            frames = voice.framer.feed(await voice.delivery.encode(piece))
+            size_bytes, sent_bytes = sum(map(len, frames)), 0
+            for frame in frames:
+                if turn.cancelled:
+                    return
+                await self._send_audio(frame)
+                sent_bytes += len(frame)
+                sent_samples = done_samples + len(piece) * sent_bytes / size_bytes
+                voice.delivery.sent(sent_samples / len(spoken.waveform.samples))
+            done_samples += len(piece)
 
     async def _send_event(self, event: KnownEvent) -> None:
         await self._send({"type": "websocket.send", "text": render_event(event)})
