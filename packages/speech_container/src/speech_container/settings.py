@@ -1,4 +1,4 @@
-"""What can be set, in one frozen value: 15 settings, with the unit in the name where there is one.
+"""What can be set, in one frozen value: 17 settings, with the unit in the name where there is one.
 
 Every field is read from `SPEECH_` + its name in capitals; `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
 `SPEECH_PORT`. A value that cannot be used stops the server with one sentence that names the variable.
@@ -48,6 +48,10 @@ class Settings:
     what brings all listeners together to their look-ahead."""
     max_waiting_requests: int = _setting(32, 1, 10_000)
     """Requests that one session may have unanswered, and that may wait for their phonemes; past it: busy."""
+    max_text_contexts: int = _setting(8, 0, 1000)
+    """Contexts (text as it is written) that one session may have open; past it: busy."""
+    context_idle_s: float = _setting(60.0, 0.01, 3600)
+    """How long a context may get no text before it is ended. What came of it is spoken."""
     look_ahead_s: float = _setting(10.0, 0.1, 3600)
     """Seconds of audio that are made for a listener ahead of what has been sent to it."""
     frame_bytes: int = _setting(DEFAULT_FRAME_BYTES, 64, 1024 * 1024)
