@@ -115,6 +115,49 @@ def test_a_job_longer_than_the_queue_is_taken_when_nothing_waits() -> None:
     assert scheduler.submit(1, 50)
 
 
+def test_long_texts_whose_listeners_are_ahead_refuse_nobody() -> None:
+    scheduler = make(max_waiting=10, look_ahead_s=2.0)
+    for listener in range(20):
+        scheduler.submit(listener, 12)
+        while run(scheduler):
+            pass
+    assert scheduler.claimed == 0
+    late = scheduler.submit(99, 3)
+    assert run(scheduler) == (Piece(late, 0),)
+
+
+def test_a_long_text_counts_as_what_brings_its_listener_to_the_look_ahead() -> None:
+    scheduler = make(max_waiting=10, look_ahead_s=4.0)  # two segments of the first estimate, 2 s
+    for listener in range(5):
+        scheduler.submit(listener, 50)
+    assert scheduler.claimed == 10
+    with pytest.raises(QueueFull):
+        scheduler.submit(99, 1)
+
+
+def test_a_listener_fills_its_own_queue_and_not_the_others() -> None:
+    scheduler = make(max_waiting=10, look_ahead_s=2.0)
+    scheduler.submit(1, 9)
+    with pytest.raises(QueueFull):
+        scheduler.submit(1, 2)
+    assert scheduler.submit(1, 1)
+    assert scheduler.submit(2, 9)
+
+
+def test_what_all_queues_hold_is_bounded() -> None:
+    scheduler = make(max_waiting=10, look_ahead_s=1.0)
+    for listener in range(31):
+        scheduler.submit(listener, 11)
+        while run(scheduler):
+            pass
+    scheduler.submit(98, 10)
+    assert run(scheduler)
+    scheduler.submit(99, 1)
+    assert scheduler.waiting == 32 * 10
+    with pytest.raises(QueueFull):
+        scheduler.submit(100, 1)
+
+
 def test_the_time_to_retry_follows_the_pace_of_the_engine() -> None:
     def refusal_s(took_s: float) -> float:
         scheduler = make(max_waiting=20, look_ahead_s=1000)

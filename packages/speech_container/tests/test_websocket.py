@@ -256,6 +256,18 @@ async def test_a_slow_reader_delays_nobody_and_is_not_served_ahead_for_ever(star
     assert whole.end["type"] == "synthesis_complete"
 
 
+async def test_slow_readers_of_long_texts_leave_the_queue_to_others(start: Any) -> None:  # [8]
+    running = await start(look_ahead_s=1.0, max_waiting_segments=20)
+    text = " ".join(f"This is sentence {number} of a long text." for number in range(100))
+    async with running.session(max_queue=1) as one, running.session(max_queue=1) as two, running.session() as quick:
+        for slow in (one, two):
+            await slow.send(text=text)
+            assert isinstance(await slow.frame(), dict)
+        assert (await quick.ask(text="Quick.")).end["type"] == "synthesis_complete"
+        for slow in (one, two):
+            assert (await slow.answer()).end["type"] == "synthesis_complete"
+
+
 async def test_a_peer_that_never_reads_is_dropped(start: Any) -> None:  # [8]
     running = await start(send_timeout_s=0.1, look_ahead_s=1.0)
     text = " ".join(f"This is sentence {number} of a long text." for number in range(230))

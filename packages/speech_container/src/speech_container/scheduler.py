@@ -3,10 +3,15 @@
 A job is one request, a listener is whoever hears its jobs one after the other (a session, or one HTTP request). The
 rules: a listener's jobs run in the order they came, segment by segment; a listener has at most one segment in a step;
 nobody gets more than `look_ahead_s` of audio ahead of what was sent to it. Among those who may run, whoever has no
-audio waiting goes first, then whoever was served longest ago. Waiting segments are counted from the jobs themselves,
-so there is no slot to leak.
+audio waiting goes first, then whoever was served longest ago.
+
+Admission counts what the engine could be busy with: of each listener, the segments that would bring it to its
+look-ahead. A listener who is that far ahead waits for nobody, however long the rest of its text is, so it takes no
+place from the others; its own queue is bounded instead. All is counted from the jobs themselves, so there is no slot
+to leak.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,7 +19,10 @@ from typing import Final
 from .errors import QueueFull
 
 _FIRST_ESTIMATE_S: Final = 0.5  # of one step, before any has been measured
+_FIRST_SEGMENT_S: Final = 2.0  # of audio in one segment, before any has been made: a short sentence
+_LEAST_SEGMENT_S: Final = 0.1
 _SMOOTHING: Final = 0.2
+_HELD_FACTOR: Final = 32  # segments in memory, in queues: so many listeners may have as much as one listener may
 _RETRY_RANGE_S: Final = (0.5, 30.0)
 
 
@@ -44,6 +52,11 @@ class _Listener:
         return sum(job.ahead_s for job in self.jobs.values())
 
     @property
+    def waiting(self) -> int:
+        """The segments that no step has taken yet."""
+        return sum(job.segments - job.started for job in self.jobs.values())
+
+    @property
     def pending(self) -> list[int]:
         """The jobs with a piece that no step has taken, oldest first."""
         return [number for number, job in self.jobs.items() if job.started < job.segments]
@@ -61,6 +74,7 @@ class Scheduler:
         self._jobs_seen = 0
         self._turns = 0
         self._step_s = _FIRST_ESTIMATE_S
+        self._segment_s = _FIRST_SEGMENT_S
 
     @property
     def jobs(self) -> int:
@@ -70,19 +84,29 @@ class Scheduler:
     @property
     def waiting(self) -> int:
         """The segments that no step has taken yet."""
-        return sum(
-            job.segments - job.started for listener in self._listeners.values() for job in listener.jobs.values()
-        )
+        return sum(listener.waiting for listener in self._listeners.values())
+
+    @property
+    def claimed(self) -> int:
+        """The segments that would bring every listener to its look-ahead: the engine's work for now."""
+        return sum(self._claim(listener.waiting, listener.ahead_s) for listener in self._listeners.values())
 
     def submit(self, listener: int, segments: int) -> int:
         """Take a job of `segments` segments and give it a number. Raises `QueueFull`.
 
-        A job that is longer than the whole queue is taken when nothing else waits, because it would never fit later.
+        Full is the engine's work for now, this listener's own queue, or the memory for all of them. A job that is
+        longer than a queue is taken when nothing else is in it, because it would never fit later.
         """
-        waiting = self.waiting
-        if waiting and waiting + segments > self._max_waiting:
+        limit = self._max_waiting
+        own = self._listeners[listener].waiting if listener in self._listeners else 0
+        uses = (
+            (self.claimed, self._claim(segments), limit),
+            (own, segments, limit),
+            (self.waiting, segments, limit * _HELD_FACTOR),
+        )
+        if any(used and used + more > room for used, more, room in uses):
             low, high = _RETRY_RANGE_S
-            estimate_s = waiting / 2 * self._step_s / self._max_batch
+            estimate_s = max(own, self.claimed) / 2 * self._step_s / self._max_batch
             raise QueueFull(min(max(low, estimate_s), high))
         self._jobs_seen += 1
         self._listeners.setdefault(listener, _Listener()).jobs[self._jobs_seen] = _Job(segments)
@@ -103,6 +127,7 @@ class Scheduler:
             if listener is not None:
                 listener.in_step = False
                 listener.jobs[piece.job].ahead_s += made_s
+                self._segment_s += _SMOOTHING * (made_s - self._segment_s)
 
     def delivered(self, job: int, audio_s: float) -> None:
         """`audio_s` seconds of the job's audio have been sent."""
@@ -120,6 +145,11 @@ class Scheduler:
         listener.in_step = False
         if not listener.jobs:
             del self._listeners[number]
+
+    def _claim(self, segments: int, ahead_s: float = 0.0) -> int:
+        """How many of a listener's `segments` it takes to bring it from `ahead_s` to its look-ahead."""
+        room_s = max(0.0, self._look_ahead_s - ahead_s)
+        return min(segments, math.ceil(room_s / max(_LEAST_SEGMENT_S, self._segment_s)))
 
     def _listener(self, job: int) -> _Listener | None:
         number = self._listener_of.get(job)
