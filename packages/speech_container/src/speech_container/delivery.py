@@ -40,6 +40,11 @@ class Delivery:
         self._delivered_s = 0.0
         self._spoken_chars = 0
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the request's arrival."""
+        return self._clock() - self._arrived_s
+
     def start(self) -> SynthesisStart:
         """What goes before the audio."""
         return SynthesisStart(self.request_id, self._options.format, self._options.sample_rate, self._options.voice)
@@ -60,7 +65,7 @@ class Delivery:
 
     def complete(self, queue_s: float) -> SynthesisComplete:
         """What goes after the audio."""
-        elapsed_s = self._clock() - self._arrived_s
+        elapsed_s = self.elapsed_s
         return SynthesisComplete(
             request_id=self.request_id,
             total_duration_s=round(self.duration_s, 6),

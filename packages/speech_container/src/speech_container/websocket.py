@@ -54,10 +54,11 @@ class Conversation:
         self._service = service
         self._settings = service.settings
         self._listener = service.new_listener()
+        self._observer = service.telemetry.observer("websocket", websocket.scope["headers"])
         self._session = Session(
             max_waiting=service.settings.max_waiting_requests,
             max_text_chars=service.settings.max_text_chars,
-            require_open=service.require_open,
+            require_open=service.request_gate(),
             capabilities=service.capabilities,
         )
         self._work: dict[Turn, _Work] = {}
@@ -80,6 +81,7 @@ class Conversation:
             outcomes = await asyncio.gather(reader, speaker, return_exceptions=True)
             for turn in list(self._work):
                 self._finish(turn)
+                self._observer.unheard(turn.request_id, "dropped")
             self._log_end(outcomes)
 
     async def _read(self) -> None:
@@ -131,12 +133,12 @@ class Conversation:
         await asyncio.wait({work.preparation})
         if turn.cancelled or work.preparation.cancelled():
             await self._send_event(cancelled(turn.request_id, turn.synthesize.text))
+            self._observer.unheard(turn.request_id, "cancelled")
             return
         try:
             with work.preparation.result() as recitation:
                 await self._deliver(turn, recitation, work.arrived_s)
         except Refusal as refusal:
-            logger.info("request refused", extra={"fields": {"request_id": turn.request_id, "code": refusal.code}})
             await self._send_event(refusal.event(turn.request_id))
 
     async def _deliver(self, turn: Turn, recitation: Recitation, arrived_s: float) -> None:
@@ -158,10 +160,11 @@ class Conversation:
                 await self._send_audio(frame)
         ending = delivery.cancelled() if turn.cancelled else delivery.complete(recitation.queue_s or 0.0)
         await self._send_event(ending)
-        log_end(delivery, len(request.text), cancelled=turn.cancelled)
+        self._observer.ended(delivery, recitation, "cancelled" if turn.cancelled else "complete")
 
     async def _send_event(self, event: KnownEvent) -> None:
         await self._send({"type": "websocket.send", "text": render_event(event)})
+        self._observer.sent(event)
 
     async def _send_audio(self, frame: bytes) -> None:
         await self._send({"type": "websocket.send", "bytes": frame})
@@ -189,16 +192,3 @@ class Conversation:
             elif isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
                 logger.error("a session failed", exc_info=outcome, extra={"fields": fields})
         logger.info("session ended", extra={"fields": fields})
-
-
-def log_end(delivery: Delivery, text_chars: int, *, cancelled: bool = False) -> None:
-    """One line for a request that has been answered: its lengths, never its text."""
-    fields = {
-        "request_id": delivery.request_id,
-        "text_chars": text_chars,
-        "duration_s": round(delivery.duration_s, 3),
-        "audio_bytes": delivery.audio_bytes,
-        "first_audio_s": None if delivery.first_audio_s is None else round(delivery.first_audio_s, 3),
-        "cancelled": cancelled,
-    }
-    logger.info("request answered", extra={"fields": fields})
