@@ -24,7 +24,7 @@ from speech_protocol import (
 
 from .account import Face
 from .dialect import Fields
-from .encoders import FORMATS
+from .encoders import offered_formats
 from .engine import FRAME_SAMPLES, SAMPLE_RATE_HZ
 from .narration import Script
 
@@ -143,11 +143,11 @@ def _format(fields: Mapping[str, Any]) -> AudioFormat:
     """mp3 unless the request says otherwise, as OpenAI has it; wav where this server makes no mp3."""
     name = _string(fields, "response_format")
     if name is None:
-        return "mp3" if "mp3" in FORMATS else "wav"
+        return "mp3" if "mp3" in offered_formats() else "wav"
     for known in AUDIO_FORMATS:
         if name == known:
             return known
-    formats = ", ".join(FORMATS)
+    formats = ", ".join(offered_formats())
     raise MessageError(ErrorCode.FORMAT_UNSUPPORTED, f'"response_format" is one of {formats}; {ascii(name)[:40]} came')
 
 

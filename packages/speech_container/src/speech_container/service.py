@@ -188,8 +188,8 @@ class Service:
             engine=settings.engine,
             voices=narrator.voices.names if narrator else (),
             languages=narrator.languages if narrator else (),
-            formats=encoders.FORMATS,
-            sample_rates=encoders.SAMPLE_RATES_HZ,
+            formats=encoders.offered_formats(),
+            sample_rates=encoders.offered_rates_hz(),
             timestamps=False,
             latency=("exact",),
             limits={
@@ -212,7 +212,8 @@ class Service:
             look_ahead_s=settings.look_ahead_s,
         )
         self._synthesis = synthesis
-        await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in studio.checks))
+        checks = (encoders.offered_formats, *studio.checks)  # the first call loads the codecs' libraries
+        await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in checks))
         voice = VoiceOptions().voice if VoiceOptions().voice in studio.narrator.voices.names else None
         options = VoiceOptions(voice=voice or studio.narrator.voices.names[0])
         try:
