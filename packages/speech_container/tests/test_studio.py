@@ -31,5 +31,5 @@ def test_the_packaged_weights_are_the_default() -> None:
     studio = open_studio(Settings())
     assert studio.engine.name == "onnx"
     assert len(studio.narrator.voices.names) == 54
-    assert studio.narrator.languages == ("en-gb", "en-us")
+    assert {"en-gb", "en-us"} <= set(studio.narrator.languages)
     assert len(studio.checks) == 2

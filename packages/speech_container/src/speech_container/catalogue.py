@@ -6,8 +6,8 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from . import openai_dialect
 from .blend import MAX_PARTS
+from .openai_voices import OPENAI_VOICES
 from .service import Service
 
 MODEL: Final = {"id": "kokoro-82m", "object": "model", "created": 1737936000, "owned_by": "hexgrad"}  # v1.0: 2025-01-27
@@ -28,7 +28,7 @@ class Catalogue:
         body: dict[str, Any] = {
             "voices": listed,
             "blends": _BLENDS,
-            "openai_voices": {theirs: ours for theirs, ours in openai_dialect.VOICES.items() if ours in names},
+            "openai_voices": {theirs: ours for theirs, ours in OPENAI_VOICES.items() if ours in names},
             "languages": can.languages,
             "formats": can.formats,
             "sample_rates": can.sample_rates,

@@ -10,6 +10,7 @@ from speech_protocol import ErrorEvent, Invocation, SynthesisStart, parse_invoca
 
 from .account import Face
 from .narration import Script
+from .openai_voices import in_kokoros_voice
 
 Fields = dict[str, Any]
 
@@ -47,7 +48,7 @@ class InvocationsDialect:
 
     def parse(self, body: bytes, max_text_chars: int) -> Invocation:
         """See `Dialect`."""
-        return parse_invocation(body, max_text_chars=max_text_chars)
+        return in_kokoros_voice(parse_invocation(body, max_text_chars=max_text_chars))
 
     def error(self, event: ErrorEvent) -> Fields:
         """See `Dialect`."""

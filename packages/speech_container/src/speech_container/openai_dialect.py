@@ -1,9 +1,9 @@
 """`POST /v1/audio/speech` as OpenAI's clients speak it, so that they need a base URL and nothing else.
 
 Written against https://platform.openai.com/docs/api-reference/audio/createSpeech and tested with the `openai` package.
-OpenAI's voices stand for voices of Kokoro's that resemble them. What Kokoro cannot do is refused by name (flac, speeds
-beyond 0.5 to 2.0), but for two fields that only choose how to speak: any `model` is the one that is here, and
-`instructions` are not followed.
+Voices are OpenAI's (`openai_voices` has what stands for them) or Kokoro's. What Kokoro cannot do is refused by name
+(flac, speeds beyond 0.5 to 2.0), but for two fields that only choose how to speak: any `model` is the one that is
+here, and `instructions` are not followed.
 """
 
 import json
@@ -27,22 +27,8 @@ from .dialect import Fields
 from .encoders import offered_formats
 from .engine import FRAME_SAMPLES, SAMPLE_RATE_HZ
 from .narration import Script
+from .openai_voices import in_kokoros_voice
 
-VOICES: Final = {
-    "alloy": "af_alloy",
-    "ash": "am_michael",
-    "ballad": "bm_george",
-    "cedar": "am_puck",
-    "coral": "af_bella",
-    "echo": "am_echo",
-    "fable": "bm_fable",
-    "marin": "af_heart",
-    "nova": "af_nova",
-    "onyx": "am_onyx",
-    "sage": "af_sarah",
-    "shimmer": "af_sky",
-    "verse": "am_fenrir",
-}
 _PARAMETERS: Final = {
     ErrorCode.TEXT_EMPTY: "input",
     ErrorCode.TEXT_TOO_LONG: "input",
@@ -66,11 +52,11 @@ class OpenAiDialect:
         ours: Fields = {name: fields[name] for name in _OURS if name in fields}
         ours |= {
             "text": _input(fields),
-            "voice": kokoro_voice(_voice(fields)),
+            "voice": _voice(fields),
             "format": _format(fields),
             "transport": _transport(fields),
         }
-        return parse_invocation(json.dumps(ours).encode(), max_text_chars=max_text_chars)
+        return in_kokoros_voice(parse_invocation(json.dumps(ours).encode(), max_text_chars=max_text_chars))
 
     def error(self, event: ErrorEvent) -> Fields:
         """See `Dialect`."""
@@ -103,11 +89,6 @@ class OpenAiDialect:
     def failed(self, event: ErrorEvent) -> Fields:
         """See `Dialect`. OpenAI's client raises for an event with an `error`."""
         return {"type": "error", **self.error(event)}
-
-
-def kokoro_voice(name: str) -> str:
-    """The voice that stands for one of OpenAI's; any other name is its own."""
-    return VOICES.get(name, name)
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

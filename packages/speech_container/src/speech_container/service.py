@@ -55,15 +55,10 @@ class State(Enum):
 class Service:
     """One engine with its narrator, from loading to draining. All methods are for the event loop."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        open_studio: Callable[[Settings], Studio] = open_studio,
-        memory: Memory | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, open_studio: Callable[[Settings], Studio] = open_studio) -> None:
         self.settings = settings
         self.telemetry = Telemetry(settings, lambda: self.waiting_segments)
-        self._memory = memory or Memory()
+        self.memory = Memory()
         self._open_studio = open_studio
         self.state = State.LOADING
         self.running = 0
@@ -242,7 +237,7 @@ class Service:
             self._preparing -= 1
 
     def _require_memory(self) -> None:
-        if self._memory.is_full:
+        if self.memory.is_full:
             raise Refusal(ErrorCode.BUSY, "the server's memory is full; try again later", _FULL_RETRY_S)
 
     def _require_fresh(self, request: Synthesize) -> None:

@@ -26,14 +26,14 @@ logger = logging.getLogger(__name__)
 class Telemetry:
     """One server's. `waiting_segments` is read when somebody asks for it."""
 
-    def __init__(self, settings: Settings, waiting_segments: Callable[[], float], tracer: Tracer | None = None) -> None:
+    def __init__(self, settings: Settings, waiting_segments: Callable[[], float]) -> None:
         self.sessions = 0
         """Open WebSocket sessions and running HTTP requests."""
         self.metrics = Metrics(settings.engine)
         self.metrics.gauge("speech_waiting_segments", "Segments that wait for the engine", waiting_segments)
         gauges = {"Sessions": lambda: float(self.sessions), "WaitingSegments": waiting_segments}
         self._embedded = EmbeddedMetrics(settings.engine, gauges) if settings.metrics == "emf" else None
-        self._tracer = tracer or Tracer()
+        self.tracer = Tracer()
         self._log_text = settings.log_level == "text"
 
     def observer(self, face: Face, headers: Iterable[tuple[bytes, bytes]] = ()) -> "Observer":
@@ -68,7 +68,7 @@ class Telemetry:
         self.metrics.request(account)
         if self._embedded is not None:
             self._embedded.request(account)
-        self._tracer.request(account, parent)
+        self.tracer.request(account, parent)
         self._log(account)
 
     async def publish(self) -> None:
