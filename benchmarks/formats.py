@@ -33,9 +33,9 @@ def audio(path: Path | None) -> NDArray[np.float32]:
     if path is None:
         time_s = np.arange(10 * SAMPLE_RATE_HZ) / SAMPLE_RATE_HZ
         noise = 0.02 * np.random.default_rng(0).standard_normal(len(time_s))
-        return np.float32(0.3 * np.sin(2 * np.pi * (100 + 200 * time_s) * time_s) + noise)
+        return np.asarray(0.3 * np.sin(2 * np.pi * (100 + 200 * time_s) * time_s) + noise, dtype=np.float32)
     with wave.open(str(path)) as reader:
-        return np.frombuffer(reader.readframes(reader.getnframes()), "<i2").astype(np.float32) / 32768
+        return np.frombuffer(reader.readframes(reader.getnframes()), "<i2").astype(np.float32) / np.float32(32768)
 
 
 def has_audio(audio_format: AudioFormat, encoded: bytes) -> bool:

@@ -227,7 +227,7 @@ class Decoded:
 
 
 def _decode(encoded: bytes) -> Decoded:
-    with av.open(io.BytesIO(encoded)) as container:
+    with av.open(io.BytesIO(encoded), "r") as container:
         frames = list(container.decode(audio=0))
         duration_s = (container.duration or 0) / 1_000_000
     arrays = [frame.to_ndarray().reshape(-1) for frame in frames]

@@ -33,12 +33,12 @@ def _encode(encoder: AacEncoder, samples: Any) -> bytes:
 
 def _packets(encoded: bytes) -> list[tuple[int, int]]:
     """When each packet begins and how long it is, in samples."""
-    with av.open(io.BytesIO(encoded)) as container:
+    with av.open(io.BytesIO(encoded), "r") as container:
         return [(packet.dts, packet.duration or 0) for packet in container.demux(audio=0) if packet.dts is not None]
 
 
 def _heard_frames(encoded: bytes) -> int:
-    with av.open(io.BytesIO(encoded)) as container:
+    with av.open(io.BytesIO(encoded), "r") as container:
         return len(list(container.decode(audio=0)))
 
 

@@ -207,8 +207,8 @@ class Service:
             look_ahead_s=settings.look_ahead_s,
         )
         self._synthesis = synthesis
-        checks = (encoders.offered_formats, *studio.checks)  # the first call loads the codecs' libraries
-        await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in checks))
+        codecs = asyncio.to_thread(encoders.offered_formats)  # the first call loads their libraries
+        await asyncio.gather(synthesis.start(), codecs, *(asyncio.to_thread(check) for check in studio.checks))
         voice = VoiceOptions().voice if VoiceOptions().voice in studio.narrator.voices.names else None
         options = VoiceOptions(voice=voice or studio.narrator.voices.names[0])
         try:
