@@ -31,6 +31,17 @@ def test_a_listener_who_reads_slowly_has_not_run_dry() -> None:
     assert playback.silent_s == pytest.approx(0.2)
 
 
+def test_a_listener_who_has_heard_everything_waits_for_new_text_and_not_for_the_server() -> None:
+    playback = Playback()
+    playback.arrived(0.0, 1.0, waited_s=0.4)
+    playback.resumed(0.5)
+    playback.arrived(1.25, 1.0, waited_s=0.75)
+    assert (playback.underruns, playback.silent_s) == (1, 0.25)
+    playback.resumed(10.0)
+    playback.arrived(10.5, 1.0, waited_s=0.5)
+    assert (playback.underruns, playback.silent_s) == (1, 0.25)
+
+
 pieces = st.lists(st.tuples(st.floats(0, 5), st.floats(0.01, 5)), max_size=20)
 
 

@@ -123,10 +123,11 @@ async def test_underruns_are_counted(tone_studio: Any) -> None:
     await service.load()
     request = Synthesize("One. Two.")
     with await service.recite(1, request) as recitation:
-        delivery = Delivery("r", request.text, request.options, arrived_s=time.monotonic())
-        recitation.playback.arrived(10.0, 1.0, waited_s=1.0)
-        recitation.playback.arrived(11.5, 1.0, waited_s=1.0)
-        service.telemetry.observer("websocket").ended(delivery, recitation, "complete")
+        assert recitation.script.text == request.text
+    delivery = Delivery("r", request.options, arrived_s=time.monotonic())
+    delivery.playback.arrived(10.0, 1.0, waited_s=1.0)
+    delivery.playback.arrived(11.5, 1.0, waited_s=1.0)
+    service.telemetry.observer("websocket").ended(delivery, request.text, "complete", queue_s=0.0)
     await service.stop()
     text = service.telemetry.metrics.render().decode()
     assert 'speech_underruns_total{face="websocket"} 1.0' in text

@@ -14,12 +14,13 @@ import math
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import asdict
 from typing import Final
 
-from speech_protocol import ErrorCode, ErrorEvent, Invocation, MessageError, encode_sse
+from speech_protocol import ErrorCode, ErrorEvent, Invocation, MessageError, Timestamps, encode_sse
 from starlette.types import Receive, Scope, Send
 
-from .account import outcome_of
+from .account import Outcome, outcome_of
 from .delivery import Delivery
 from .dialect import Dialect
 from .encoders import CONTENT_TYPES
@@ -29,6 +30,7 @@ from .synthesis import Recitation
 from .telemetry import Observer
 
 _DISCARD_FACTOR: Final = 4  # how many times the limit is read and thrown away, so that the client gets to see the 413
+_Part = Timestamps | bytes
 _Headers = list[tuple[bytes, bytes]]
 
 
@@ -115,44 +117,53 @@ class _Exchange:
 
     async def _deliver(self, invocation: Invocation, recitation: Recitation) -> None:
         request = invocation.synthesize
-        delivery = Delivery(self.request_id, request.text, request.options, arrived_s=self._arrived_s)
-        pieces = _pieces(delivery, recitation)
+        delivery = Delivery(self.request_id, request.options, arrived_s=self._arrived_s)
+        parts = _parts(delivery, recitation)
         if not invocation.stream:
-            pieces = _one(await delivery.as_file(b"".join([piece async for piece in pieces])))
+            times, encoded = await _gather(parts)
+            parts = _each([*times, await delivery.as_file(encoded)])
         try:
             if invocation.transport == "sse":
-                await self._send_events(delivery, recitation, pieces)
+                await self._send_events(delivery, recitation, parts)
             elif invocation.stream:
-                await self._send_stream(CONTENT_TYPES[request.options.format].encode(), pieces)
+                await self._send_stream(CONTENT_TYPES[request.options.format].encode(), parts)
             else:
-                audio = b"".join([piece async for piece in pieces])
+                _, audio = await _gather(parts)
                 await self._respond(200, CONTENT_TYPES[request.options.format].encode(), audio, [])
         except Refusal as refusal:
             if not self._streaming:
                 raise
-            self._observer.ended(delivery, recitation, outcome_of(refusal.code), refusal.code)
+            self._ended(delivery, recitation, outcome_of(refusal.code), refusal.code)
             return
-        self._observer.ended(delivery, recitation, "complete")
+        self._ended(delivery, recitation, "complete")
 
-    async def _send_stream(self, content_type: bytes, pieces: AsyncIterator[bytes]) -> None:
+    def _ended(self, delivery: Delivery, recitation: Recitation, outcome: Outcome, code: str | None = None) -> None:
+        self._observer.ended(delivery, recitation.script.text, outcome, queue_s=recitation.queue_s, code=code)
+
+    async def _send_stream(self, content_type: bytes, parts: AsyncIterator[_Part]) -> None:
         """Audio in chunks. Returns without a final chunk where the engine fails, and the server cuts the connection."""
-        async for piece in pieces:
+        async for part in parts:
+            if isinstance(part, Timestamps):
+                continue
             await self._begin(content_type)
-            for chunk in _cut(piece, self._frame_bytes):
+            for chunk in _cut(part, self._frame_bytes):
                 await self._write(chunk)
         await self._write(b"", more=False)
 
-    async def _send_events(self, delivery: Delivery, recitation: Recitation, pieces: AsyncIterator[bytes]) -> None:
+    async def _send_events(self, delivery: Delivery, recitation: Recitation, parts: AsyncIterator[_Part]) -> None:
         dialect = self._dialect
         start = dialect.started(delivery.start())
         sent = 0
         try:
-            async for piece in pieces:
+            async for part in parts:
                 if not self._streaming:
                     await self._begin(b"text/event-stream")
                     if start is not None:
                         await self._write(encode_sse(start))
-                for chunk in _cut(piece, self._frame_bytes):
+                if isinstance(part, Timestamps):
+                    await self._write(encode_sse({"type": part.type, **asdict(part)}))
+                    continue
+                for chunk in _cut(part, self._frame_bytes):
                     data = base64.b64encode(chunk).decode()
                     await self._write(encode_sse(dialect.chunk(sent, data)))
                     sent += 1
@@ -205,20 +216,34 @@ async def _until_hangup(receive: Receive) -> None:
         pass
 
 
-async def _pieces(delivery: Delivery, recitation: Recitation) -> AsyncIterator[bytes]:
-    """The encoded bytes piece by piece; a line counts as delivered when the next one is asked for."""
+async def _parts(delivery: Delivery, recitation: Recitation) -> AsyncIterator[_Part]:
+    """Word times, if asked for, and encoded bytes piece by piece; a line is delivered when the next is asked for."""
+    recitation.playback = delivery.playback
     async for spoken in recitation:
+        if times := delivery.begin(spoken):
+            yield times
         for piece in delivery.pieces(spoken):
             if encoded := await delivery.encode(piece):
                 yield encoded
-        delivery.delivered(spoken)
         recitation.delivered(spoken.waveform.duration_s)
     if rest := await delivery.flush():
         yield rest
 
 
-async def _one(piece: bytes) -> AsyncIterator[bytes]:
-    yield piece
+async def _gather(parts: AsyncIterator[_Part]) -> tuple[list[Timestamps], bytes]:
+    times: list[Timestamps] = []
+    audio = bytearray()
+    async for part in parts:
+        if isinstance(part, Timestamps):
+            times.append(part)
+        else:
+            audio += part
+    return times, bytes(audio)
+
+
+async def _each(parts: Iterable[_Part]) -> AsyncIterator[_Part]:
+    for part in parts:
+        yield part
 
 
 def _cut(data: bytes, size: int) -> Iterable[bytes]:

@@ -19,6 +19,11 @@ class Playback:
     """How long the underruns lasted together."""
     _dry_at_s: float | None = None
 
+    def resumed(self, at_s: float) -> None:
+        """What comes next could not be made before `at_s`: whoever had heard everything by then begins anew."""
+        if self._dry_at_s is not None and self._dry_at_s < at_s:
+            self._dry_at_s = None
+
     def arrived(self, at_s: float, audio_s: float, waited_s: float) -> None:
         """A piece of `audio_s` seconds came at `at_s`, for which the server let its listener wait for `waited_s`."""
         if self._dry_at_s is None:

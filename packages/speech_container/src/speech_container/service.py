@@ -21,6 +21,7 @@ from speech_protocol import (
     Synthesize,
     VoiceOptions,
 )
+from speech_text import IncrementalSentenceChunker
 
 from . import encoders
 from .account import Face
@@ -65,6 +66,8 @@ class Service:
         """Requests that were admitted and whose answers are not finished."""
         self._listeners = itertools.count(1)
         self._preparing = 0
+        self._has_durations = False
+        self._when_abandoned: set[Callable[[], None]] = set()
         self._front_end_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="front-end")
         self._narrator: Narrator | None = None
         self._synthesis: Synthesis | None = None
@@ -108,6 +111,17 @@ class Service:
         """Give up what still runs: each request is told `shutting_down`."""
         if self._synthesis is not None:
             self._synthesis.abandon()
+        for tell in tuple(self._when_abandoned):
+            tell()
+
+    @contextlib.contextmanager
+    def telling(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Around what waits for a client rather than for the engine: `abandon` calls `tell`, perhaps often."""
+        self._when_abandoned.add(tell)
+        try:
+            yield
+        finally:
+            self._when_abandoned.discard(tell)
 
     def new_listener(self) -> int:
         """A number for somebody who will hear one request after the other."""
@@ -157,6 +171,12 @@ class Service:
             case State.DRAINING:
                 raise Refusal(ErrorCode.SHUTTING_DOWN, "the server is shutting down; use another one")
 
+    def chunker(self, options: VoiceOptions) -> IncrementalSentenceChunker:
+        """What cuts a context's text into sentences. Raises `Refusal` for options that cannot be served."""
+        if self._narrator is None:
+            raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
+        return self._narrator.chunker(options)
+
     async def recite(self, listener: int, request: Synthesize) -> Recitation:
         """Prepare a request and queue it for the engine. Raises `Refusal`.
 
@@ -185,7 +205,7 @@ class Service:
             languages=narrator.languages if narrator else (),
             formats=encoders.offered_formats(),
             sample_rates=encoders.offered_rates_hz(),
-            timestamps=False,
+            timestamps=self._has_durations,
             latency=("exact",),
             limits={
                 "max_text_chars": settings.max_text_chars,
@@ -193,7 +213,8 @@ class Service:
                 "max_waiting_requests": settings.max_waiting_requests,
                 "max_requests_per_minute": settings.max_requests_per_minute,
                 "max_sessions": settings.max_sessions,
-                "max_text_contexts": 0,
+                "max_text_contexts": settings.max_text_contexts,
+                "context_idle_s": settings.context_idle_s,
                 "look_ahead_s": settings.look_ahead_s,
                 "frame_bytes": settings.frame_bytes,
             },
@@ -214,11 +235,12 @@ class Service:
         try:
             script = await self._prepare(studio.narrator, Synthesize(_WARM_UP, options))
             with synthesis.recite(self.new_listener(), script) as recitation:
-                samples = sum([len(spoken.waveform.samples) async for spoken in recitation])
+                waveforms = [spoken.waveform async for spoken in recitation]
         except Refusal as refusal:
             raise EngineFailed("the warm-up sentence could not be spoken; the log says where it failed") from refusal
-        if not samples:
+        if not sum(len(waveform.samples) for waveform in waveforms):
             raise EngineFailed("the engine made no audio for the warm-up sentence")
+        self._has_durations = all(waveform.frames is not None for waveform in waveforms)
         self._narrator = studio.narrator
 
     async def _prepare(self, narrator: Narrator, request: Synthesize) -> Script:

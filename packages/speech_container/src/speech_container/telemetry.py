@@ -17,7 +17,6 @@ from .delivery import Delivery
 from .emf import INTERVAL_S, EmbeddedMetrics
 from .metrics import Metrics
 from .settings import Settings
-from .synthesis import Recitation
 from .tracing import Tracer, parent_of
 
 logger = logging.getLogger(__name__)
@@ -119,20 +118,22 @@ class Observer:
         """A request that was cancelled before any of it was sent, or dropped at whatever point."""
         self._end(outcome, request_id)
 
-    def ended(self, delivery: Delivery, recitation: Recitation, outcome: Outcome, code: str | None = None) -> None:
+    def ended(
+        self, delivery: Delivery, text: str, outcome: Outcome, *, queue_s: float | None, code: str | None = None
+    ) -> None:
         """A request of which audio was sent. `code` where it was cut off without an event that says so."""
         if code is not None:
             self._telemetry.error(self._face, code)
-        options, playback = recitation.script.options, recitation.playback
+        options, playback = delivery.options, delivery.playback
         account = Account(
             face=self._face,
             outcome=outcome,
             code=code,
             request_id=delivery.request_id,
-            text=recitation.script.text,
+            text=text,
             format=options.format,
             voice=options.voice,
-            queue_s=recitation.queue_s,
+            queue_s=queue_s,
             first_audio_s=delivery.first_audio_s,
             elapsed_s=delivery.elapsed_s,
             audio_s=delivery.duration_s,
