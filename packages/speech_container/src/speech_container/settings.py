@@ -1,4 +1,4 @@
-"""What can be set, in one frozen value: 17 settings, with the unit in the name where there is one.
+"""What can be set, in one frozen value: 18 settings, with the unit in the name where there is one.
 
 Every field is read from `SPEECH_` + its name in capitals. `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
 `SPEECH_PORT`; `METRICS` is another name for `SPEECH_METRICS`. A value that cannot be used stops the server with one
@@ -68,8 +68,6 @@ class Settings:
     """The largest audio frame or chunk. AgentCore's WebSocket takes 32 KiB."""
     send_timeout_s: float = _setting(30.0, 0.1, 3600)
     """How long one frame may wait for a peer that does not read, before the session is dropped."""
-    drain_s: float = _setting(25.0, 0, 3600)
-    """After SIGTERM: how long running requests may take to finish. SageMaker kills after 30 s."""
     log_level: LogLevel = "info"
     """The least severe log line that is written: debug, info, warning or error; text is debug with what was said."""
     metrics: MetricsForm = "prometheus"
