@@ -146,6 +146,11 @@ def test_segments_hold_no_more_than_asked_and_lose_nothing() -> None:
     assert segments[0].phonemes.endswith(",")
 
 
+@pytest.mark.parametrize("sent", ["Okay.", "On it.", "Go.", "Got it!", "So am I.", "It is 9 a.m."])
+def test_a_short_answer_keeps_its_last_stop(front_end: FrontEnd, sent: str) -> None:
+    assert front_end.segments(sent)[0].phonemes[-1] == sent[-1]
+
+
 def test_raw_phonemes_are_said_as_they_are(front_end: FrontEnd) -> None:
     raw = "həlˈO wˈɜɹld. ж"
     (segment,) = front_end.phonemes(raw)
@@ -206,6 +211,30 @@ def test_importing_the_package_loads_no_engine() -> None:
     code = "import sys, speech_text; print({'spacy', 'misaki', 'numpy', 'phonemizer'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"
+
+
+def test_without_the_extra_sentences_are_cut_and_speech_is_refused_with_the_remedy() -> None:
+    code = """
+import sys
+for name in ("babel", "misaki", "num2words", "phonemizer", "spacy", "espeakng_loader"):
+    sys.modules[name] = None
+import speech_text
+chunker = speech_text.IncrementalSentenceChunker()
+assert chunker.feed("**One.** Two") == ["**One.**"]
+assert speech_text.SpeakableFilter().text("**One.**") == "One."
+front_end = speech_text.FrontEnd(speech_text.KOKORO_SYMBOLS)
+for language in ("en-us", "es"):
+    for call in (front_end.load, lambda tag: front_end.segments("Hi.", tag)):
+        try:
+            call(language)
+        except speech_text.LanguageUnsupported as error:
+            assert "speech-text[g2p]" in str(error)
+        else:
+            raise AssertionError("loaded without its extra")
+print("ok")
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "ok", answer.stderr
 
 
 def test_the_languages_it_names_are_those_it_can_speak() -> None:

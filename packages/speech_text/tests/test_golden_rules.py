@@ -99,6 +99,10 @@ def test_every_rule_has_its_row() -> None:
         ("en", "Done!\n🎉"),
         ("en", "“Hi.”| “Bye.”| (One.)| (Two.)"),
         ("en", "Is it?| - Yes."),
+        ("en", "1.1. Scope of it\n|1.2. Terms"),
+        ("en", "Wow‼️| See Fig. A and vol. I now.| Lt. Col. Ray left."),
+        ("de", "Es beginnt am 3.5. um zehn.| Dr. med. Roth kommt am 5. Mai."),
+        ("ja", "うーん…そうですね。|はい。"),
         ("es", "EE. UU. es grande.| Vive en EE. UU.| El Sr. D. Juan, p. ej. Ana, vino."),
         (
             "es",

@@ -7,17 +7,6 @@ from speech_text.reading import speakable
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        # times
-        ("at 6:15pm, 9:05 a.m. and 15:30", "at 6 15 p m, 9 oh 5 a m and 15 30"),
-        ("10:00 or 00:30 or 14:00", "10 o'clock or 0 30 or 14 hundred"),
-        ("5-7pm on Monday", "5 to 7 p m on Monday"),
-        ("We close at 9 p.m.", "We close at 9 p m."),
-        # dates
-        ("Due 11/29/2026.", "Due November 29th, 2026."),
-        ("since 2026-01-03", "since January 3rd, 2026"),
-        ("Nov. 29, 2026 and November 5", "November 29th, 2026 and November 5th"),
-        ("on 29 Nov 2026", "on 29th of November 2026"),
-        ("May 5 people go?", "May 5 people go?"),
         # money
         ("$3.50, £2.05, €1, $0.99", "3 dollars and 50 cents, 2 pounds and 5 pence, 1 euro, 99 cents"),
         ("$1.2M or $5k or $2.1bn", "1.2 million dollars or 5 thousand dollars or 2.1 billion dollars"),
@@ -47,6 +36,11 @@ from speech_text.reading import speakable
         # signs
         ("x = 5 × 3, 5 > 3, A → B", "x equals 5 times 3, 5 is greater than 3, A to B"),
         ("and/or, yes/no", "and or, yes no"),
+        ("3 x 2TB at 98.6°F/37°C", "3 times 2 terabytes at 98.6 degrees Fahrenheit 37 degrees Celsius"),
+        ("room 12B, 5' 10\", 7B parameters", "room 12B, 5 foot 10, 7 billion parameters"),
+        ("a^2 + 3², 10^9", "a squared + 3 squared, 10 to the power of 9"),
+        ("ISBN 978-3-16-148410-0", "ISBN 9 7 8, 3, 1 6, 1 4 8 4 1 0, 0"),
+        ("CO2 and MP3", "C O 2 and M P 3"),
     ],
 )
 def test_it_is_read_as_people_say_it(written: str, read: str) -> None:
@@ -56,7 +50,6 @@ def test_it_is_read_as_people_say_it(written: str, read: str) -> None:
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("29/11/2026", "29th of November, 2026"),
         ("3 km, 2 l", "3 kilometres, 2 litres"),
         ("£3.01", "3 pounds and 1 penny"),
         ("50%", "50 per cent"),

@@ -16,6 +16,7 @@ from speech_text.scripts import is_readable
 from speech_text.spoken import Override, Spoken
 
 _UNKNOWN = "❓"
+_HYPHENS = ("-", "‑", "–")
 _ALNUM = re.compile(r"[^\W_]")
 
 
@@ -62,7 +63,7 @@ class EnglishPronouncer:
             last = places[said.end - 1] + 1 if said.end > said.start else places[said.start]
             spoken.append(replace(said, start=places[said.start], end=last))
             at = end + len(token.whitespace)
-        return spoken
+        return _with_its_stop(text, spoken)
 
     def _token(self, text: str, start: int, end: int, phonemes: str | None, spaced: bool) -> Spoken:
         while start < end and text[start].isspace():
@@ -117,10 +118,28 @@ def _join_letters(text: str, overrides: Sequence[Override]) -> tuple[str, list[i
     for override in overrides:
         shown += text[done : override.start]
         places += range(done, override.start)
+        if shown.endswith(_HYPHENS):
+            shown = shown[:-1] + " "  # spaCy takes `4-AWS` for one word, and misaki would drop the 4
         start = len(shown)
         inside = [i for i in range(override.start, override.end) if not override.letters or not text[i].isspace()]
         shown += "".join(text[i].upper() if override.letters else text[i] for i in inside)
         places += inside
         moved.append(replace(override, start=start, end=len(shown)))
         done = override.end
+        if text[done : done + 1] in _HYPHENS and text[done + 1 : done + 2].isalnum():
+            shown += " "
+            places.append(done)
+            done += 1
     return shown + text[done:], [*places, *range(done, len(text) + 1)], moved
+
+
+def _with_its_stop(text: str, spoken: list[Spoken]) -> list[Spoken]:
+    """spaCy keeps the stop of `I.` in the word and misaki then drops it: the sentence's last stop is put back."""
+    if not spoken or not spoken[-1].phonemes or spoken[-1].end - spoken[-1].start < 2:
+        return spoken
+    last = spoken[-1]
+    stop = text[last.end - 1]
+    if stop not in ".!?" or last.phonemes[-1] in ".!?…":
+        return spoken
+    word = replace(last, end=last.end - 1, spaced=False)
+    return [*spoken[:-1], word, Spoken(last.end - 1, last.end, stop, last.spaced)]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from speech_text.heteronyms import heteronyms
 from speech_text.lexicon import RESPELLED, find
 from speech_text.speakable import INLINE
 from speech_text.spoken import Override
@@ -34,8 +35,8 @@ class Marked:
     words: tuple[tuple[Traced, Override], ...]
 
 
-def mark(traced: Traced, lexicon: Mapping[str, str]) -> Marked:
-    """Take the given pronunciations out of the text: inline ones first, then those of the lexicon."""
+def mark(traced: Traced, lexicon: Mapping[str, str], language: str) -> Marked:
+    """Take the given pronunciations out of the text: inline ones, then the lexicon's, then those of heteronyms."""
     words: list[tuple[Traced, Override]] = []
 
     def take(word: Traced, override: Override) -> str | None:
@@ -48,7 +49,10 @@ def mark(traced: Traced, lexicon: Mapping[str, str]) -> Marked:
         return take(traced.part(*found.span(1)), _inline(found[2]))
 
     traced = traced.sub(INLINE, inline)
-    for override in reversed(find(lexicon, traced.text)):
+    given = find(lexicon, traced.text)
+    taken = {i for override in given for i in range(override.start, override.end)}
+    given += [override for override in heteronyms(traced.text, language) if override.start not in taken]
+    for override in sorted(given, key=lambda override: -override.start):
         before, word, after = (
             traced.part(0, override.start),
             traced.part(override.start, override.end),

@@ -10,10 +10,10 @@ from functools import cache
 
 from num2words import num2words  # type: ignore[import-untyped] # it ships no types
 
-from speech_text.marks import spell
+from speech_text.normal_dates import date_rules
 from speech_text.normal_web import web_rules
 from speech_text.normal_words import abbreviation_rules, acronym_rules, roman_rules
-from speech_text.quantities import CURRENCY_CODES, CURRENCY_SIGNS, UNITS, currency_name, month_name, unit_name
+from speech_text.quantities import CURRENCY_CODES, CURRENCY_SIGNS, UNITS, currency_name, unit_name
 from speech_text.speakable import Rule
 from speech_text.traced import Replacement
 
@@ -32,43 +32,9 @@ _MAGNITUDES = {
     "T": "trillion",
 }
 _MAGNITUDE = r"(?:thousand|million|billion|trillion|bn|mn|tn|mio|[kKmMbBT])"
-_MONTHS = {month_name(number, "en-us"): number for number in range(1, 13)}
-_MONTHS_SHORT = {name[:3]: name for name in _MONTHS} | {"Sept": "September"}
-_HOUR = r"(?<![\d:.,/-])([01]?\d|2[0-4])"
 #: A number with more digits than this is not one word any more.
 _LONGEST_NAME = 24
 _BEFORE_DECADE = re.compile(r"(?:\b(?:the|early|mid|late|his|her|my|our|your|their|its)[ -]|['’])$", re.IGNORECASE)
-_HALF_DAY = r"([ap])\.?\s?(m)\b(?:\.(?![\"'”’)]*\s*$))?"
-
-
-def _read_half_day(found: re.Match[str], group: int) -> str:
-    """`p.m.` as letters. The pattern leaves its last stop where the sentence ends with it."""
-    return spell(found[group].lower() + found[group + 1].lower())
-
-
-def _clock(found: re.Match[str]) -> str:
-    hour, minute, second = int(found[1]), found[2], found[3]
-    if second:
-        said = f"{hour} {_minute(minute)} and {int(second)} seconds"
-    elif minute != "00":
-        said = f"{hour} {_minute(minute)}"
-    elif found[4]:
-        said = str(hour)
-    else:
-        said = f"{hour} o'clock" if 1 <= hour <= 12 else f"{hour} hundred" if hour else "midnight"
-    return f"{said} {_read_half_day(found, 4)}" if found[4] else said
-
-
-def _minute(minute: str) -> str:
-    return minute if minute[0] != "0" else f"oh {minute[1]}" if minute != "00" else "hundred"
-
-
-def _hour_only(found: re.Match[str]) -> str:
-    return f"{int(found[1])} {_read_half_day(found, 2)}"
-
-
-def _hours(found: re.Match[str]) -> str:
-    return f"{found[1]} to {int(found[2])} {_read_half_day(found, 3)}"
 
 
 def _money(language: str) -> Callable[[re.Match[str]], str]:
@@ -140,50 +106,6 @@ def _names_decade(found: re.Match[str]) -> bool:
     return len(found[1]) == 4 or _BEFORE_DECADE.search(found.string, 0, found.start()) is not None
 
 
-def _date(year: str, month: int, day: int, language: str) -> str | None:
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return None
-    if len(year) == 2:
-        year = f"20{year}"
-    name = month_name(month, language)
-    if language == "en-gb":
-        return f"{_ordinal(day)} of {name}, {year}" if year else f"{_ordinal(day)} of {name}"
-    return f"{name} {_ordinal(day)}, {year}" if year else f"{name} {_ordinal(day)}"
-
-
-@cache
-def _ordinal(number: int) -> str:
-    return str(num2words(number, to="ordinal_num"))
-
-
-def _numeric_date(language: str) -> Callable[[re.Match[str]], str | None]:
-    def read(found: re.Match[str]) -> str | None:
-        first, second = int(found[1]), int(found[3])
-        day_first = language == "en-gb" or first > 12
-        day, month = (first, second) if day_first else (second, first)
-        return _date(found[4], month, day, language)
-
-    return read
-
-
-def _iso_date(language: str) -> Callable[[re.Match[str]], str | None]:
-    return lambda found: _date(found[1], int(found[2]), int(found[3]), language)
-
-
-def _month_day(found: re.Match[str]) -> str | None:
-    month = _MONTHS_SHORT.get(found[1].rstrip("."), found[1])
-    return f"{month} {_ordinal(int(found[2]))}" if 1 <= int(found[2]) <= 31 else None
-
-
-def _day_month(found: re.Match[str]) -> str | None:
-    month = _MONTHS_SHORT.get(found[2].rstrip("."), found[2])
-    return f"{_ordinal(int(found[1]))} of {month}" if 1 <= int(found[1]) <= 31 else None
-
-
-def _month_year(found: re.Match[str]) -> str:
-    return f"{_MONTHS_SHORT[found[1]]} {found[2]}"
-
-
 def _phone(found: re.Match[str]) -> str:
     groups = re.findall(r"\d+", found[0])
     said = ", ".join(" ".join(group) for group in groups)
@@ -238,16 +160,16 @@ def _filled(template: str) -> Callable[[re.Match[str]], str]:
     return lambda found: found.expand(template)
 
 
-def _rule(name: str, pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
-    return Rule(name, re.compile(pattern, flags), replacement)
+def _rule(name: str, pattern: str, replacement: Replacement) -> Rule:
+    return Rule(name, re.compile(pattern), replacement)
 
 
-_ALL_MONTHS = "|".join(_MONTHS)
-_SOME_MONTHS = "|".join(name for name in _MONTHS if name not in ("May", "March"))
-_SHORT = "|".join(sorted((name for name in _MONTHS_SHORT if name != "May"), key=len, reverse=True))
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(CURRENCY_SIGNS, key=len, reverse=True))
 _UNIT_SIGNS = "|".join(re.escape(sign) for sign in sorted(UNITS, key=len, reverse=True))
 _CODES = "|".join(CURRENCY_CODES)
+_INCH = r"(?:[\"″”]|'')"
+#: `B` alone is as often the letter of a room.
+_LETTERED = r"bn|mn|tn|mio|[kKM]|B(?= (?:param|people|token|user|view|dollar|row))"
 _PRODUCTS = "[Vv]ersions?|[Rr]elease|Python|Node(?:\\.js)?|iOS|macOS|Android|Java|Ubuntu|PHP|Ruby|Go|Rust|CUDA"
 
 
@@ -267,26 +189,8 @@ def english_rules(language: str) -> tuple[Rule, ...]:
         _rule("phone", r"(?<![\w.,/-])\+\d{1,3}(?:[ .-]\(?\d{1,5}\)?){2,5}(?![\w-])", _phone),
         _rule("phone", r"(?<![\w.,/-])(?:555-\d{4}|\d{3}-0\d{3})(?![\w-])", _phone),
         _rule("phone", r"(?<=[Cc]all )\d{3}-\d{4}(?![\w-])|(?<=[Dd]ial )\d{3}-\d{4}|(?<=[Tt]ext )\d{3}-\d{4}", _phone),
-        _rule("iso date", r"(?<![\w/-])(\d{4})-(\d{2})-(\d{2})(?![\w/-])", _iso_date(language)),
-        _rule(
-            "numeric date",
-            r"(?<![\w/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\w/]|[.-]\d)",
-            _numeric_date(language),
-        ),
-        _rule(
-            "month day",
-            rf"\b({_SOME_MONTHS}|(?:{_SHORT})\b\.?) (\d{{1,2}})(?![\d:.,]*\d|\w)(?! ?%)",
-            _month_day,
-        ),
-        _rule("month day year", rf"\b({_ALL_MONTHS}|(?:{_SHORT})\b\.?) (\d{{1,2}})(?=,? \d{{4}}\b)", _month_day),
-        _rule(
-            "day month", rf"\b(\d{{1,2}})(?:st|nd|rd|th)? ({_ALL_MONTHS}|(?:{_SHORT})\b\.?)(?! \d{{1,2}}\b)", _day_month
-        ),
-        _rule("month year", rf"\b({_SHORT})\.? (\d{{4}})\b", _month_year),
-        _rule("clock", rf"{_HOUR}:([0-5]\d)(?::([0-5]\d))?(?![\d:])(?:\s?{_HALF_DAY})?", _clock),
-        _rule("hours", rf"(?<![\d:.,/-])(\d{{1,2}})\s?[-–—]\s?(\d{{1,2}})\s?{_HALF_DAY}", _hours),
-        _rule("hour", rf"{_HOUR}\s?{_HALF_DAY}", _hour_only),
-        _rule("half day", rf"(?<=\d )(?<!\w){_HALF_DAY}", lambda found: _read_half_day(found, 1)),
+        *date_rules(language),
+        _rule("groups", r"(?<![\w.,/-])\d{1,5}(?:-\d{1,7}){2,4}(?![\w-])", _phone),
         _rule(
             "money range",
             rf"({_SIGNS})({_NUMBER})\s?[-–—]\s?(?:\1)?({_NUMBER})(?:\s?({_MAGNITUDE})\b)?",
@@ -304,12 +208,16 @@ def english_rules(language: str) -> tuple[Rule, ...]:
             rf"(?<![\w.,])({_NUMBER})\s?%?\s?[-–—]\s?({_NUMBER})\s?%",
             _filled(r"\1 to \2 percent"),
         ),
-        _rule("feet", r"(?<![\w.,'])(\d)['′](\d{1,2})(?:[\"″”]|'')?(?!\w)", _filled(r"\1 foot \2")),
+        _rule(
+            "feet",
+            r"(?<![\w.,'])(\d)['′](?:(\d{1,2})(?:[\"″”]|'')?|\s(\d{1,2})(?:[\"″”]|''))(?!\w)",
+            _filled(r"\1 foot \2\3"),
+        ),
         _rule("inches", rf"(?<![\w.,])({_NUMBER})″", _filled(r"\1 inches")),
         _rule("size", rf"(?<![\w.,])({_NUMBER})[x×](?={_NUMBER}(?![A-Za-z]*\d))", _filled(r"\1 by ")),
         _rule(
             "size",
-            rf"(?<![\w.,])({_NUMBER}) [x×] (?={_NUMBER}\s?(?:{_UNIT_SIGNS})(?!\w))",
+            rf"(?<![\w.,])({_NUMBER}) [x×] (?={_NUMBER}\s?(?:mm|cm|m|km|ft|in|inches|feet)(?!\w))",
             _filled(r"\1 by "),
         ),
         _rule(
@@ -319,12 +227,13 @@ def english_rules(language: str) -> tuple[Rule, ...]:
         ),
         _rule(
             "unit",
-            rf"(?<![\w.,])([-−]?(?:{_NUMBER}))[\s-]?({_UNIT_SIGNS})(/(?:s|day|week|month|year|hour|person)\b)?(?![\w/²³°])",
+            rf"(?<![\w.,])([-−]?(?:{_NUMBER}))[\s-]?({_UNIT_SIGNS})(/(?:s|day|week|month|year|hour|person)\b)?(?![\w²³°]|/[^\d\s])",
             _unit(language),
         ),
+        _rule("times", rf"(?<=\d) [x×] (?={_NUMBER})", " times "),
         _rule(
             "magnitude",
-            rf"(?<![\w.,])({_NUMBER})(?<!\b3)(?:(?<!\b[2458])|(?!K))(bn|mn|tn|mio|[kKMB])(?!\w)",
+            rf"(?<![\w.,])({_NUMBER})(?<!\b3)(?:(?<!\b[2458])|(?!K))({_LETTERED})(?!\w)",
             lambda found: f"{found[1]} {_MAGNITUDES[found[2]]}",
         ),
         _rule(
@@ -366,8 +275,10 @@ def english_rules(language: str) -> tuple[Rule, ...]:
         _rule("operator", r"(?<=\d)\s*\^\s*(?=\d)", " to the power of "),
         _rule("operator", r"(?<=\d)\s+[-−]\s+(?=\d)", " minus "),
         _rule("arrow", r"\s*(?:→|⇒|->|=>)\s*", " to "),
+        _rule("power", r"(?<=\w)(?:\^2(?!\d)|²)", " squared"),
+        _rule("power", r"(?<=\w)(?:\^3(?!\d)|³)", " cubed"),
         _rule("and or", r"\band/or\b", "and or"),
-        _rule("slash", r"(?<=[^\W\d_])\s*/\s*(?=[^\W\d_]{2})", " "),
+        _rule("slash", r"(?<=[^\W\d_])\s*/\s*(?=[^\W\d_]{2}|\d)", " "),
         _rule("trade mark", r"[™®©℠]", " "),
         _rule("double dash", r"\s*--+\s*", " — "),
     )

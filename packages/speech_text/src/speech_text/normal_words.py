@@ -121,6 +121,8 @@ _SAID_AS_WORDS = frozenset(
     )
 )
 _ACRONYM = re.compile(r"(?<![\w.'’&/-])([A-Z]{2,5})(?![\w’']|\.\w|-[a-z])")
+#: CO2, MP3, PM2.5: no vowel but an O or I, or none.
+_WITH_NUMBER = re.compile(r"(?<![\w.'’&/-])([B-DF-HJ-NP-TV-XZ]{2,3}|CO)(?=\d{1,3}(?:\.\d)?(?!\w))")
 _DOTTED = re.compile(r"(?<!\w)((?:[A-Z]\.){2,6})(?!\w)")
 
 _ROMAN = r"(?:X{0,3}(?:IX|IV|V?I{0,3})|L?X{0,3}(?:IX|IV|V?I{0,3})|XC(?:IX|IV|V?I{0,3}))"
@@ -219,7 +221,14 @@ def acronym_rules() -> tuple[Rule, ...]:
     def dotted(found: re.Match[str]) -> str:
         return spell(found[1].replace(".", "")) + _stop_at_end(found)
 
-    return (Rule("dotted", _DOTTED, dotted), Rule("acronym", _ACRONYM, acronym))
+    def numbered(found: re.Match[str]) -> str:
+        return spell(found[1]) + " "
+
+    return (
+        Rule("dotted", _DOTTED, dotted),
+        Rule("acronym", _ACRONYM, acronym),
+        Rule("acronym and number", _WITH_NUMBER, numbered),
+    )
 
 
 def _is_shouted(found: re.Match[str]) -> bool:

@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from num2words import num2words  # type: ignore[import-untyped] # it ships no types
 
-#: A number as it is written in these languages, with marks for thousands and decimals.
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?: \d{3}(?!\d))*(?:,\d+)?")
 _NUM2WORDS = {"es": "es", "fr": "fr", "it": "it", "pt-br": "pt_BR"}
 _DECIMAL_WORD = {"es": "coma", "fr": "virgule", "it": "virgola", "pt-br": "vírgula", "hi": "दशमलव"}
 #: Longer whole numbers are names (of an account, an order) and are said digit by digit.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from speech_text.cleaning import break_long_runs, clean
+from speech_text.errors import LanguageUnsupported
 from speech_text.languages import spoken_language
 from speech_text.marks import mark, render, unmark
 from speech_text.sentence_chunker import IncrementalSentenceChunker
@@ -35,15 +36,23 @@ def readings(
         language: one of `languages()`, or a spelling of one.
         lexicon: word → phonemes; its words are left as they are.
         rules: the table of markup rules.
-    """
-    from speech_text.normaliser import normaliser
 
-    normalise = normaliser(spoken_language(language))
+    Raises:
+        LanguageUnsupported: no voice speaks the language, or the extra is not installed.
+    """
+    try:
+        from speech_text.normaliser import normaliser
+    except ImportError as error:
+        raise LanguageUnsupported(
+            "reading text aloud needs the extra 'g2p' (pip install 'speech-text[g2p]'), which is not installed"
+        ) from error
+    spoken = spoken_language(language)
+    normalise = normaliser(spoken)
     speakable_filter = SpeakableFilter(rules)
     result: list[Reading] = []
     for sentence in _sentences(Traced.of(text), language):
         for part in speakable_filter.filter(sentence):
-            marked = mark(clean(part), lexicon or {})
+            marked = mark(clean(part), lexicon or {}, spoken)
             normal, overrides = unmark(marked, break_long_runs(normalise(marked.text)))
             if normal.text.strip():
                 result.append(Reading(normal, tuple(overrides)))

@@ -102,7 +102,7 @@ def _fit(sentence: Sequence[Sound], max_phonemes: int) -> list[list[Sound]]:
 
 def _cut(part: Sequence[Sound]) -> int:
     """How many sounds of a full part to let go: up to the last clause in its second half, else the last word."""
-    for i in range(len(part) - 1, len(part) // 2, -1):
+    for i in range(len(part) - 1, len(part) // 2 - 1, -1):
         if part[i].spaced and part[i].phonemes and part[i].phonemes[-1] in _CLAUSE_ENDS:
             return i + 1
     for i in range(len(part) - 1, 0, -1):

@@ -8,11 +8,10 @@ pronouncing those alone where their numbers differ ("dix-huit" may be one or two
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from speech_text.errors import LanguageUnsupported
-from speech_text.numerals import NUMBER, in_words
 from speech_text.scripts import is_readable
 from speech_text.sharing import share, spoken_words
 from speech_text.spoken import Override, Spoken
@@ -20,8 +19,10 @@ from speech_text.spoken import Override, Spoken
 #: espeak's names of the languages.
 ESPEAK_NAMES = {"es": "es", "fr": "fr-fr", "hi": "hi", "it": "it", "pt-br": "pt-br"}
 
+#: A number as it is written in these languages, with marks for thousands and decimals.
+_NUMBER = r"\d+(?:[.,]\d+)*(?: \d{3}(?!\d))*(?:,\d+)?"
 _MARKS_OF_LETTERS = "\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0962\u0963\u200c\u200d"
-_TOKEN = re.compile(rf"{NUMBER.pattern}|[^\W\d_](?:[^\W\d_]|[{_MARKS_OF_LETTERS}'’\-])*|\S")
+_TOKEN = re.compile(rf"{_NUMBER}|[^\W\d_](?:[^\W\d_]|[{_MARKS_OF_LETTERS}'’\-])*|\S")
 #: Punctuation as the voice knows it; quotes of one stroke are silent.
 _MARKS = {"«": "“", "»": "”", "„": "“", "–": "—", "।": ".", "॥": ".", "[": "(", "]": ")", "‘": "", "’": "", "'": ""}
 _PLAIN_MARKS = frozenset(';:,.!?—…"()“”')
@@ -39,11 +40,13 @@ class WorldPronouncer:
     def __init__(self, language: str) -> None:
         try:
             from misaki.espeak import EspeakG2P
+
+            from speech_text.numerals import in_words
         except ImportError as error:
             raise LanguageUnsupported(
                 f"{language!r} needs the extra 'g2p' (pip install 'speech-text[g2p]'), which is not installed"
             ) from error
-        self._language = language
+        self._in_words = partial(in_words, language=language)
         self._g2p: Any = EspeakG2P(ESPEAK_NAMES[language])
         self._alone = lru_cache(maxsize=8192)(self._say)
 
@@ -70,7 +73,7 @@ class WorldPronouncer:
             start, end = at, min([found.end(), *(place for place in given if at < place < found.end())])
             at = end
             if text[start].isdigit() and text[start].isascii():
-                clause.append((start, end, in_words(text[start:end].strip(), self._language)))
+                clause.append((start, end, self._in_words(text[start:end].strip())))
             elif text[start].isalnum():
                 clause.append((start, end, text[start:end].replace("’", "'")))
             else:
