@@ -56,9 +56,19 @@ def test_a_word_lasts_from_its_first_phoneme_to_its_last() -> None:
     frames = [1 + (1 + ord(character)) % 3 for character in "ab c"]
     first, second = word_times(line, start_s=1.0, start_char=10)
     begin_s = 1.0 + 2 * 0.025
-    assert first == WordTime("ab", begin_s, pytest.approx(begin_s + sum(frames[:2]) * 0.025), 10, 12)
+    assert first == WordTime("ab", begin_s, first.end_s, 10, 12)
+    assert first.end_s == pytest.approx(begin_s + sum(frames[:2]) * 0.025)
     assert second.start_s == pytest.approx(begin_s + sum(frames[:3]) * 0.025)
     assert (second.start_char, second.end_char) == (13, 14)
+
+
+def test_sounds_that_come_before_their_frames_are_timed_by_the_sound() -> None:
+    (line,) = speak("ab c")
+    for lead_s, moved_s in ((0.03, 0.03), (9.0, 0.05)):  # by no more than the silence in front of the first word
+        early = Spoken(0, line.line, Waveform(line.waveform.samples, line.waveform.frames, lead_s))
+        for word, exact in zip(word_times(early, start_s=1.0), word_times(line, start_s=1.0), strict=True):
+            assert exact.start_s - word.start_s == pytest.approx(moved_s)
+            assert exact.end_s - word.end_s == pytest.approx(moved_s)
 
 
 def test_an_engine_without_durations_has_no_word_times_and_is_aligned_by_the_line() -> None:

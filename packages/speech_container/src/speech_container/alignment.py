@@ -28,7 +28,8 @@ def word_times(spoken: Spoken, *, start_s: float = 0.0, start_char: int = 0) -> 
     frames = spoken.waveform.frames
     if frames is None:
         return ()
-    ends_s = start_s + np.cumsum(frames) * (FRAME_SAMPLES / SAMPLE_RATE_HZ)  # [0] ends the opening boundary token
+    ends_s = np.cumsum(frames) * (FRAME_SAMPLES / SAMPLE_RATE_HZ)  # [0] ends the opening boundary token
+    ends_s += start_s - min(spoken.waveform.lead_s, ends_s[0])
     return tuple(
         WordTime(
             word.text,
