@@ -29,6 +29,7 @@ from .errors import EngineFailed, Refusal
 from .limits import Memory, RequestRate
 from .measured_engine import MeasuredEngine
 from .narration import Narrator, Script
+from .session import MAX_TEXT_CONTEXTS
 from .settings import Settings
 from .studio import Studio, open_studio
 from .synthesis import Recitation, Synthesis, busy
@@ -213,7 +214,7 @@ class Service:
                 "max_waiting_requests": settings.max_waiting_requests,
                 "max_requests_per_minute": settings.max_requests_per_minute,
                 "max_sessions": settings.max_sessions,
-                "max_text_contexts": settings.max_text_contexts,
+                "max_text_contexts": MAX_TEXT_CONTEXTS,
                 "context_idle_s": settings.context_idle_s,
                 "look_ahead_s": settings.look_ahead_s,
                 "frame_bytes": settings.frame_bytes,

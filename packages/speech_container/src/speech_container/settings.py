@@ -1,4 +1,4 @@
-"""What can be set, in one frozen value: 18 settings, with the unit in the name where there is one.
+"""What can be set, in one frozen value: 17 settings, with the unit in the name where there is one.
 
 Every field is read from `SPEECH_` + its name in capitals. `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
 `SPEECH_PORT`; `METRICS` is another name for `SPEECH_METRICS`. A value that cannot be used stops the server with one
@@ -58,8 +58,6 @@ class Settings:
     """Requests that one session may send a minute, in a burst or spread; past it: rate_limited."""
     max_sessions: int = _setting(2000, 1, 100_000)
     """WebSocket sessions and HTTP requests at one time; past it: busy, and the socket is closed (1013)."""
-    max_text_contexts: int = _setting(8, 0, 1000)
-    """Contexts (text as it is written) that one session may have open; past it: busy."""
     context_idle_s: float = _setting(60.0, 0.01, 3600)
     """How long a context may get no text before it is ended. What came of it is spoken."""
     look_ahead_s: float = _setting(10.0, 0.1, 3600)

@@ -89,7 +89,6 @@ class Conversation:
         self._session = Session(
             max_waiting=service.settings.max_waiting_requests,
             max_text_chars=service.settings.max_text_chars,
-            max_contexts=service.settings.max_text_contexts,
             context_idle_s=service.settings.context_idle_s,
             require_open=service.request_gate(),
             chunker=service.chunker,
