@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from speech_container.session import MAX_TEXT_CONTEXTS
 from speech_protocol import SseDecoder
 
 TEXT = "Pay €45 by 6:15pm. Then go home, and rest. Thank you!"
@@ -131,14 +132,19 @@ async def test_a_context_that_falls_silent_is_spoken_and_ended(start: Any) -> No
 
 
 async def test_more_contexts_than_a_session_may_have_are_busy(start: Any) -> None:
-    running = await start(max_text_contexts=1)
+    running = await start()
+    names = [f"c-{number}" for number in range(MAX_TEXT_CONTEXTS)]
     async with running.session() as socket:
-        await socket.send(type="text", context_id="a", delta="One.")
+        for name in names:
+            await socket.send(type="text", context_id=name, delta="One.")
         refused = (await socket.ask(type="text", context_id="b", delta="Two. ")).end
         await socket.send(type="text", context_id="b", delta="Three.", flush=True)
-        await socket.send(type="text", context_id="a", flush=True)
-        assert (await socket.answer()).end["request_id"] == "a"
-        assert (await socket.ask(type="text", context_id="b", delta="Now.", flush=True)).end["request_id"] == "b"
+        await socket.send(type="text", context_id=names[0], flush=True)
+        assert (await socket.answer()).end["request_id"] == names[0]
+        await socket.send(type="text", context_id="b", delta="Now.", flush=True)
+        for name in names[1:]:
+            await socket.send(type="text", context_id=name, flush=True)
+        assert [(await socket.answer()).end["request_id"] for _ in names] == [*names[1:], "b"]
     assert (refused["code"], refused["request_id"], refused["retryable"]) == ("busy", "b", True)
 
 
@@ -187,7 +193,8 @@ async def test_close_ends_the_context_in_hand_and_speaks_it(start: Any) -> None:
 
 
 async def test_a_server_that_has_to_go_tells_contexts_that_wait_for_text(start: Any) -> None:
-    running = await start(drain_s=0)
+    running = await start()
+    running.server.drain_s = 0
     async with running.session() as socket:
         await socket.send(type="text", context_id="c", delta="One is here. And")
         assert (await socket.frame())["type"] == "synthesis_start"

@@ -22,6 +22,7 @@ from .alignment import Alignment, Transcript, word_times
 from .encoders import encoder_for
 from .engine import SAMPLE_RATE_HZ
 from .errors import CodecFailed, Refusal
+from .playback import Playback
 from .synthesis import Spoken
 
 logger = logging.getLogger(__name__)
@@ -46,7 +47,9 @@ class Delivery:
         self.audio_bytes = 0
         self.first_audio_s: float | None = None
         """Seconds from the request's arrival to its first encoded byte."""
-        self._options = options
+        self.options = options
+        self.playback = Playback()
+        """What a listener would have heard who plays it as it comes."""
         self._arrived_s = arrived_s
         self._clock = clock
         self._encoder = encoder_for(options.format, options.sample_rate)
@@ -56,9 +59,19 @@ class Delivery:
         self._begun_s = 0.0  # where it ends
         self._sent_s = 0.0
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the request's arrival."""
+        return self._clock() - self._arrived_s
+
     def start(self) -> SynthesisStart:
         """What goes before the audio."""
-        return SynthesisStart(self.request_id, self._options.format, self._options.sample_rate, self._options.voice)
+        return SynthesisStart(self.request_id, self.options.format, self.options.sample_rate, self.options.voice)
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds of audio in the pieces that were encoded."""
+        return self._encoded_samples / SAMPLE_RATE_HZ
 
     def begin(self, spoken: Spoken, start_char: int = 0) -> Timestamps | None:
         """A line is next, of a text that begins at `start_char` of the whole: its word times, if they were asked for.
@@ -69,12 +82,7 @@ class Delivery:
         self._begun_s += spoken.waveform.duration_s
         words = word_times(spoken, start_s=self._line_s, start_char=start_char)
         self._alignment.add(spoken, words, start_s=self._line_s, start_char=start_char)
-        return Timestamps(self.request_id, words) if words and self._options.timestamps else None
-
-    @property
-    def duration_s(self) -> float:
-        """Seconds of audio in the pieces that were encoded."""
-        return self._encoded_samples / SAMPLE_RATE_HZ
+        return Timestamps(self.request_id, words) if words and self.options.timestamps else None
 
     def pieces(self, spoken: Spoken) -> list[NDArray[np.float32]]:
         """A line's samples as `encode` takes them."""
@@ -104,7 +112,7 @@ class Delivery:
 
     def complete(self, queue_s: float) -> SynthesisComplete:
         """What goes after the audio."""
-        elapsed_s = self._clock() - self._arrived_s
+        elapsed_s = self.elapsed_s
         return SynthesisComplete(
             request_id=self.request_id,
             total_duration_s=round(self.duration_s, 6),
@@ -126,7 +134,7 @@ class Delivery:
             return await asyncio.to_thread(step, *arguments, **keywords)
         except CodecFailed:
             logger.exception("a codec failed", extra={"fields": {"request_id": self.request_id}})
-            text = f"the {self._options.format} encoder failed; try again, or ask for another format"
+            text = f"the {self.options.format} encoder failed; try again, or ask for another format"
             raise Refusal(ErrorCode.SYNTHESIS_FAILED, text) from None
 
     def _count(self, encoded: bytes) -> bytes:

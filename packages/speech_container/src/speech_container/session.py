@@ -40,6 +40,7 @@ from .context import Sentence, TextContext
 from .errors import Refusal
 from .turn import Effect, Send, Speak, Stop, Turn
 
+MAX_TEXT_CONTEXTS: Final = 8  # open at one time: they are answered one after the other
 _BUSY_RETRY_S: Final = 1.0
 _ENDED_KEPT: Final = 64  # names of contexts that ended before their flush
 _PAST_KEPT: Final = 32  # answers of which a late cancel may still ask what was heard: two minutes of single sentences
@@ -67,7 +68,7 @@ class Session:
         *,
         max_waiting: int,
         max_text_chars: int,
-        max_contexts: int,
+        max_contexts: int = MAX_TEXT_CONTEXTS,
         context_idle_s: float,
         require_open: Callable[[], None],
         chunker: Callable[[VoiceOptions], IncrementalSentenceChunker],

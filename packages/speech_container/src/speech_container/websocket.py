@@ -2,9 +2,8 @@
 
 The socket is accepted at once (SageMaker allows 250 ms). The reader never waits for the engine, so a `ping` or a
 `cancel` gets through while audio is made; the lineup queues sentences at the engine; the speaker never holds the engine
-while it sends. Whatever ends the
-session (the client's `close`, a dropped connection, a peer that does not read for `send_timeout_s`) ends its work
-before the engine's next step.
+while it sends. Whatever ends the session (the client's `close`, a dropped connection, a peer that does not read for
+`send_timeout_s`) ends its work before the engine's next step.
 """
 
 import asyncio
@@ -20,6 +19,7 @@ from speech_protocol import AudioFramer, ErrorEvent, KnownEvent, SessionClosed, 
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from .account import Outcome
 from .alignment import Transcript
 from .context import Sentence
 from .delivery import Delivery
@@ -73,12 +73,12 @@ class Conversation:
         self._service = service
         self._settings = service.settings
         self._listener = service.new_listener()
+        self._observer = service.telemetry.observer("websocket", websocket.scope["headers"])
         self._session = Session(
             max_waiting=service.settings.max_waiting_requests,
             max_text_chars=service.settings.max_text_chars,
-            max_contexts=service.settings.max_text_contexts,
             context_idle_s=service.settings.context_idle_s,
-            require_open=service.require_open,
+            require_open=service.request_gate(),
             chunker=service.chunker,
             capabilities=service.capabilities,
             clock=time.monotonic,
@@ -110,6 +110,7 @@ class Conversation:
                 self._idle.cancel()
             for turn in list(self._work):
                 self._finish(turn)
+                self._observer.unheard(turn.request_id, "dropped")
             self._log_end(outcomes)
 
     async def _read(self) -> None:
@@ -205,18 +206,17 @@ class Conversation:
         if is_cancelled:
             await self._send_event(transcript.cancelled(turn.played_s))
         elif error := turn.fault or error:
-            logger.info("request refused", extra={"fields": {"request_id": turn.request_id, "code": error.code}})
             await self._send_event(error)
         elif voice is not None:
             await self._send_event(voice.delivery.complete(voice.queue_s))
             if turn.cancelled and turn.played_s is not None:  # the cancel came while that was on its way
                 await self._send_event(transcript.cancelled(turn.played_s))
-        if voice is None:
-            return None
-        log_end(voice.delivery, len(text), cancelled=is_cancelled)
-        return None if turn.cancelled else transcript
+        self._account(turn, voice, is_cancelled=is_cancelled, is_refused=error is not None)
+        return None if voice is None or turn.cancelled else transcript
 
     async def _deliver(self, turn: Turn, voice: "_Voice", sentence: Sentence, recitation: Recitation) -> None:
+        recitation.playback = voice.delivery.playback
+        recitation.playback.resumed(time.monotonic())
         with recitation:
             async for spoken in recitation:
                 times = voice.delivery.begin(spoken, sentence.start_char)
@@ -241,8 +241,17 @@ class Conversation:
                 voice.delivery.sent(sent_samples / len(spoken.waveform.samples))
             done_samples += len(piece)
 
+    def _account(self, turn: Turn, voice: "_Voice | None", *, is_cancelled: bool, is_refused: bool) -> None:
+        """An error has accounted for its request when it was sent."""
+        if voice is None and is_cancelled:
+            self._observer.unheard(turn.request_id, "cancelled")
+        elif voice is not None and (is_cancelled or not is_refused):
+            outcome: Outcome = "cancelled" if is_cancelled else "complete"
+            self._observer.ended(voice.delivery, turn.text, outcome, queue_s=voice.queue_s)
+
     async def _send_event(self, event: KnownEvent) -> None:
         await self._send({"type": "websocket.send", "text": render_event(event)})
+        self._observer.sent(event)
 
     async def _send_audio(self, frame: bytes) -> None:
         await self._send({"type": "websocket.send", "bytes": frame})
@@ -270,16 +279,3 @@ class Conversation:
             elif isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
                 logger.error("a session failed", exc_info=outcome, extra={"fields": fields})
         logger.info("session ended", extra={"fields": fields})
-
-
-def log_end(delivery: Delivery, text_chars: int, *, cancelled: bool = False) -> None:
-    """One line for a request that has been answered: its lengths, never its text."""
-    fields = {
-        "request_id": delivery.request_id,
-        "text_chars": text_chars,
-        "duration_s": round(delivery.duration_s, 3),
-        "audio_bytes": delivery.audio_bytes,
-        "first_audio_s": None if delivery.first_audio_s is None else round(delivery.first_audio_s, 3),
-        "cancelled": cancelled,
-    }
-    logger.info("request answered", extra={"fields": fields})
