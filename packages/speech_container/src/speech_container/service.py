@@ -157,7 +157,11 @@ class Service:
     async def _start(self, studio: Studio) -> None:
         settings = self.settings
         synthesis = Synthesis(
-            studio.engine, max_waiting_segments=settings.max_waiting_segments, look_ahead_s=settings.look_ahead_s
+            studio.engine,
+            max_waiting_segments=settings.max_waiting_segments,
+            look_ahead_s=settings.look_ahead_s,
+            max_wait_s=settings.max_wait_s,
+            batch_window_s=settings.batch_window_ms / 1000,
         )
         self._synthesis = synthesis
         await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in studio.checks))
