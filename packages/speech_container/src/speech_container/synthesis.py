@@ -3,7 +3,7 @@
 The thread asks the scheduler for a step, synthesises it, and hands each waveform to its `Recitation`, which lives on
 the event loop. It never waits for a listener: how far it may run ahead of one is the scheduler's rule, so a slow
 reader costs the others nothing. A lock guards the scheduler; it is held for microseconds, never across a synthesis or
-a send. The clock that the scheduler is told of is `time.monotonic`.
+a send.
 """
 
 import asyncio
@@ -55,14 +55,14 @@ class Recitation:
     manager, so that whatever ends the request also ends its work before the engine's next step.
     """
 
-    def __init__(self, synthesis: "Synthesis", script: Script, job: int) -> None:
+    def __init__(self, synthesis: "Synthesis", script: Script, job: int, submitted_s: float) -> None:
         self.script = script
         self.cancelled = False
         self.queue_s: float | None = None
         """Seconds from submission until the engine began with the first line; None before that."""
         self._synthesis = synthesis
         self._job = job
-        self._submitted_s = time.monotonic()
+        self._submitted_s = submitted_s
         self._arrivals: asyncio.Queue[Spoken | _Failure | _Cancelled] = asyncio.Queue()  # bounded by the look-ahead
         self._received = 0
 
@@ -98,7 +98,7 @@ class Recitation:
         self._arrivals.put_nowait(_Cancelled())
 
     def begun(self, at_s: float) -> None:
-        """The engine takes a line at `at_s` on the monotonic clock. Called by the engine's thread."""
+        """The engine takes a line at `at_s`. Called by the engine's thread."""
         if self.queue_s is None:
             self.queue_s = at_s - self._submitted_s
 
@@ -108,7 +108,10 @@ class Recitation:
 
 
 class Synthesis:
-    """Owns `engine`. Made on the event loop; `start` loads the engine, `recite` takes scripts, until `stop`."""
+    """Owns `engine`. Made on the event loop; `start` loads the engine, `recite` takes scripts, until `stop`.
+
+    `clock`: seconds that never go back, from any thread.
+    """
 
     def __init__(
         self,
@@ -118,8 +121,10 @@ class Synthesis:
         look_ahead_s: float,
         max_wait_s: float = math.inf,
         batch_window_s: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.engine = engine
+        self._clock = clock
         self._scheduler = Scheduler(
             max_batch=engine.max_batch,
             max_waiting=max_waiting_segments,
@@ -169,11 +174,12 @@ class Synthesis:
             raise _shutting_down()
         phonemes = [len(line.utterance.token_ids) for line in script.lines]
         with self._changed:
+            now_s = self._clock()
             try:
-                job = self._scheduler.submitted(listener, phonemes, time.monotonic(), paced=paced)
+                job = self._scheduler.submitted(listener, phonemes, now_s, paced=paced)
             except QueueFull as error:
                 raise busy(error.retry_after_s) from None
-            recitation = Recitation(self, script, job)
+            recitation = Recitation(self, script, job, now_s)
             self._recitations[job] = recitation
             self._changed.notify()
         return recitation
@@ -183,27 +189,27 @@ class Synthesis:
         self._abandoned = True
         with self._changed:
             for job, recitation in self._recitations.items():
-                self._scheduler.cancelled(job, time.monotonic())
+                self._scheduler.cancelled(job, self._clock())
                 recitation.arrive(_Failure(_shutting_down()))
             self._recitations.clear()
 
     def delivered(self, job: int, audio_s: float) -> None:
         """See `Recitation.delivered`."""
         with self._changed:
-            self._scheduler.delivered(job, audio_s, time.monotonic())
+            self._scheduler.delivered(job, audio_s, self._clock())
             self._changed.notify()
 
     def end(self, job: int) -> None:
         """The job was delivered, or is not wanted any more: no step takes a line of it. Ending twice is fine."""
         with self._changed:
-            self._scheduler.cancelled(job, time.monotonic())
+            self._scheduler.cancelled(job, self._clock())
             self._recitations.pop(job, None)
             self._changed.notify()
 
     def interrupt(self, listener: int) -> None:
         """The listener has stopped listening to what was sent (barge-in): what it asks for next is urgent."""
         with self._changed:
-            self._scheduler.interrupted(listener, time.monotonic())
+            self._scheduler.interrupted(listener, self._clock())
             self._changed.notify()
 
     def disconnect(self, listener: int) -> None:
@@ -240,7 +246,7 @@ class Synthesis:
         """The next step, waiting for one; empty when it is time to stop."""
         with self._changed:
             while not self._stopping:
-                now_s = time.monotonic()
+                now_s = self._clock()
                 match self._scheduler.tick(now_s):
                     case Step(pieces):
                         return [(piece, self._recitations[piece.job]) for piece in pieces]
@@ -249,7 +255,7 @@ class Synthesis:
         return []
 
     def _perform(self, step: Sequence[tuple[Piece, Recitation]]) -> None:
-        begun_s = time.monotonic()
+        begun_s = self._clock()
         lines = []
         for piece, recitation in step:
             recitation.begun(begun_s)
@@ -257,7 +263,7 @@ class Synthesis:
         waveforms = self._synthesize(lines)
         with self._changed:
             audio_s = [waveform.duration_s if waveform else None for waveform in waveforms]
-            self._scheduler.step_finished(audio_s, time.monotonic())
+            self._scheduler.step_finished(audio_s, self._clock())
             for (piece, _), waveform in zip(step, waveforms, strict=True):
                 if waveform is None:
                     self._recitations.pop(piece.job, None)
