@@ -1,4 +1,4 @@
-"""How fast the engine is, learnt from the steps it has done: what a step costs, by batch size, and how long speech lasts.
+"""How fast the engine is, learnt from the steps it has done: what they cost, by batch size, and how long speech lasts.
 
 An engine on a CPU takes time in proportion to the phonemes, one on a GPU nearly the same for one sentence as for
 eight. So the cost of a phoneme is kept for each batch size, as smoothed seconds over smoothed phonemes, in which a

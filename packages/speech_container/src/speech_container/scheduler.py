@@ -17,12 +17,14 @@ themselves, so there is no slot to leak or to release twice.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from .errors import QueueFull
 from .pace import Pace
 
 _RETRY_RANGE_S: Final = (0.1, 60.0)
+_BY_URGENCY: Final = attrgetter("dry_s", "number")  # whoever runs dry first, then whose job came first
 _SILENCE_S: Final = 1e-6  # less than a sample of audio: what sums of durations may be off by
 
 
@@ -81,30 +83,31 @@ class _Listener:
     @property
     def head(self) -> tuple[int, _Job] | None:
         """The oldest job with a segment that no step has taken."""
-        return next(((number, job) for number, job in self.jobs.items() if job.waiting), None)
+        for number, job in self.jobs.items():
+            if job.waiting:
+                return number, job
+        return None
 
     @property
     def unsent_s(self) -> float:
         return sum(job.unsent_s for job in self.jobs.values())
 
-    @property
-    def dry_s(self) -> float:
+    def dry_s(self, unsent_s: float) -> float:
         """When it will have heard all that was made; what was not sent is taken to be heard as soon as it can be."""
-        unsent_s = self.unsent_s
         if unsent_s < _SILENCE_S:
             return self.sent_until_s
         return max(self.sent_until_s, self.unsent_since_s) + unsent_s
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(slots=True)
 class _Candidate:
-    """A listener's next segment. In order: whoever runs dry first, then whose job came first."""
+    """A listener's next segment."""
 
     dry_s: float  # where it has nothing to hear: since when it waits
     number: int
-    job: _Job = field(compare=False)
-    listener: _Listener = field(compare=False)
-    opens_s: float = field(compare=False)  # from when on it may run
+    job: _Job
+    unsent_s: float
+    opens_s: float  # from when on it may run
 
     def take(self) -> Piece:
         self.job.started += 1
@@ -114,6 +117,7 @@ class _Candidate:
 class Scheduler:
     """See the module. All times are seconds on one clock that never goes back.
 
+    `fills_steps`: whether room in a step goes to further segments of those who are in it; off only for comparison.
     Not safe for use from two threads at once; the owner of the engine locks around it.
     """
 
@@ -125,12 +129,14 @@ class Scheduler:
         look_ahead_s: float,
         batch_window_s: float = 0.0,
         max_wait_s: float = math.inf,
+        fills_steps: bool = True,
     ) -> None:
         self._max_batch = max_batch
         self._max_waiting = max_waiting
         self._look_ahead_s = look_ahead_s
         self._batch_window_s = batch_window_s if max_batch > 1 else 0.0
         self._max_wait_s = max_wait_s
+        self._fills_steps = fills_steps
         self._listeners: dict[int, _Listener] = {}  # those with jobs
         self._resting: dict[int, float] = {}  # those without, who still hear something, and until when
         self._listener_of: dict[int, int] = {}
@@ -166,7 +172,7 @@ class Scheduler:
         waiting = self.waiting
         if waiting and waiting + len(phonemes) > self._max_waiting:
             raise _full(self._room_s(min(waiting, waiting + len(phonemes) - self._max_waiting), now_s))
-        silence_s = self.wait_s(now_s) - max(0.0, found.dry_s - now_s)
+        silence_s = self.wait_s(now_s) - max(0.0, found.dry_s(found.unsent_s) - now_s)
         if silence_s > self._max_wait_s:
             raise _full(silence_s - self._max_wait_s)
         self._jobs_seen += 1
@@ -181,7 +187,7 @@ class Scheduler:
         self._forget(now_s)
         if self._step is not None:
             return Wake(None)
-        candidates = sorted(self._candidates())
+        candidates = sorted(self._candidates(), key=_BY_URGENCY)
         ready = [candidate for candidate in candidates if candidate.opens_s <= now_s]
         wake_s = min((candidate.opens_s for candidate in candidates if candidate.opens_s > now_s), default=math.inf)
         if ready and len(ready) < self._max_batch:
@@ -275,23 +281,21 @@ class Scheduler:
             head = listener.head
             if head is not None and name not in busy:
                 number, job = head
-                dry_s = listener.dry_s
-                opens_s = self._opens_s(listener, job, dry_s)
-                yield _Candidate(max(dry_s, job.submitted_s), number, job, listener, opens_s)
-
-    def _opens_s(self, listener: _Listener, job: _Job, dry_s: float) -> float:
-        """From when on the listener's next segment, which is one of `job`, may run."""
-        if listener.unsent_s >= self._look_ahead_s:
-            return math.inf
-        return max(job.submitted_s, listener.free_s, dry_s - self._look_ahead_s if job.paced else -math.inf)
+                unsent_s = listener.unsent_s
+                dry_s = listener.dry_s(unsent_s)
+                opens_s = max(job.submitted_s, listener.free_s)
+                if unsent_s >= self._look_ahead_s:
+                    opens_s = math.inf
+                elif job.paced:
+                    opens_s = max(opens_s, dry_s - self._look_ahead_s)
+                yield _Candidate(max(dry_s, job.submitted_s), number, job, unsent_s, opens_s)
 
     def _begin(self, chosen: Sequence[_Candidate], now_s: float) -> Step:
         phonemes = sum(each.job.next_phonemes for each in chosen)
         rooms_s = [self._room_ahead_s(each, now_s) - self._pace.lasts_s(each.job.next_phonemes) for each in chosen]
         pieces = [each.take() for each in chosen]
-        nobody_is_dry = chosen[0].dry_s > now_s
-        took_one = True
-        while nobody_is_dry and took_one:
+        took_one = self._fills_steps and chosen[0].dry_s > now_s  # they are in order: then nobody is dry
+        while took_one:
             took_one = False
             for index, each in enumerate(chosen):
                 if len(pieces) < self._max_batch and each.job.waiting and rooms_s[index] > 0:
@@ -305,7 +309,7 @@ class Scheduler:
     def _room_ahead_s(self, candidate: _Candidate, now_s: float) -> float:
         """How much more audio may be made for this listener now."""
         unheard_s = candidate.dry_s - now_s if candidate.job.paced else 0.0
-        return self._look_ahead_s - max(unheard_s, candidate.listener.unsent_s)
+        return self._look_ahead_s - max(unheard_s, candidate.unsent_s)
 
     def _step_left_s(self, now_s: float) -> float:
         if self._step is None:
@@ -319,7 +323,7 @@ class Scheduler:
         opens_s: list[float] = []
         phonemes = 0
         for listener in self._listeners.values():
-            dry_s = max(now_s, listener.dry_s)
+            dry_s = max(now_s, listener.dry_s(listener.unsent_s))
             for job in listener.jobs.values():
                 for count in job.phonemes[job.started :]:
                     opens_s.append(dry_s - self._look_ahead_s if job.paced else now_s)
