@@ -205,6 +205,16 @@ def test_whoever_waited_through_a_step_does_not_wait_again() -> None:
     assert desk.begin() == (Piece(late, 0),)
 
 
+def test_the_window_of_a_segment_that_was_held_back_opens_when_it_is_let_go() -> None:
+    desk = Desk(max_batch=4, batch_window_s=0.005, look_ahead_s=1.0)
+    job = desk.submit(1, 2, paced=False)
+    desk.now_s = 0.005
+    desk.run(deliver=False)
+    desk.now_s = 50.0
+    desk.scheduler.delivered(job, 1.0, desk.now_s)
+    assert desk.tick() == Wake(50.005)
+
+
 def test_an_engine_that_takes_one_at_a_time_waits_for_nobody() -> None:
     desk = Desk(max_batch=1, batch_window_s=0.005)
     desk.submit(1, 1)
@@ -335,6 +345,25 @@ def test_a_disconnected_listener_is_forgotten_with_all_its_jobs() -> None:
     assert desk.scheduler.jobs == 0
 
 
+def test_an_interrupted_listener_goes_on_with_the_jobs_it_has() -> None:
+    desk = Desk(audio_s=5.0)
+    interrupted, other = desk.submit(1, 3), desk.submit(2, 3)
+    assert [desk.run()[0].job for _ in range(3)] == [interrupted, other, interrupted]
+    desk.scheduler.interrupted(1, desk.now_s)
+    assert desk.run() == (Piece(interrupted, 2),)
+
+
+def test_a_job_that_was_cancelled_in_mid_step_takes_nothing_from_the_others_in_it() -> None:
+    desk = Desk(max_batch=3)
+    gone, *kept = [desk.submit(listener, 1) for listener in (1, 2, 3)]
+    step = desk.begin()
+    desk.scheduler.cancelled(gone, desk.now_s)
+    desk.finish(step, deliver=False)
+    for job in kept:
+        desk.scheduler.delivered(job, desk.audio_s, desk.now_s)
+    assert desk.scheduler.jobs == 0
+
+
 def test_a_failed_segment_ends_its_job_and_no_other() -> None:
     desk = Desk(max_batch=2)
     desk.submit(1, 3)
@@ -360,7 +389,10 @@ def test_a_listener_is_remembered_until_it_has_heard_everything() -> None:
     desk.submit(1, 1)
     desk.run()
     assert desk.scheduler.listeners == 1
-    desk.now_s += 5.0
+    desk.submit(1, 1)
+    assert desk.scheduler.listeners == 1
+    desk.run()
+    desk.now_s += 10.0
     desk.tick()
     assert desk.scheduler.listeners == 0
 
@@ -562,7 +594,7 @@ class Known:
     unsent_s: float = 0.0
 
 
-LISTENERS = st.integers(0, 3)
+LISTENERS = st.integers(0, 3)  # as many as `submit_for_all` submits for
 
 
 class Anything(RuleBasedStateMachine):
@@ -570,10 +602,10 @@ class Anything(RuleBasedStateMachine):
 
     @initialize(
         max_batch=st.integers(1, 4),
-        window_s=st.sampled_from([0.0, 0.005, 1.0]),
+        window_s=st.sampled_from([0.0, 0.0, 0.005, 1.0]),
         look_ahead_s=st.sampled_from([0.5, 3.0, 100.0]),
-        max_waiting=st.sampled_from([1, 6, 1000]),
-        max_wait_s=st.sampled_from([0.1, 3.0, math.inf]),
+        max_waiting=st.sampled_from([1000, 6, 1]),
+        max_wait_s=st.sampled_from([math.inf, 3.0, 0.1]),
     )
     def begin(self, max_batch: int, window_s: float, look_ahead_s: float, max_waiting: int, max_wait_s: float) -> None:
         self.max_batch, self.look_ahead_s, self.max_waiting = max_batch, look_ahead_s, max_waiting
@@ -607,7 +639,12 @@ class Anything(RuleBasedStateMachine):
         assert job not in self.ended
         self.jobs[job] = Known(listener, len(phonemes))
 
-    @rule(passes_s=st.sampled_from([0.0, 0.001, 0.3, 2.0, 50.0]))
+    @rule(segments=st.integers(1, 3))
+    def submit_for_all(self, segments: int) -> None:
+        for listener in range(4):
+            self.submit(listener, [40] * segments, paced=True)
+
+    @rule(passes_s=st.sampled_from([0.001, 0.3, 1.0, 20.0]))
     def wait(self, passes_s: float) -> None:
         self.now_s += passes_s
 
@@ -663,8 +700,9 @@ class Anything(RuleBasedStateMachine):
     @precondition(lambda self: self.jobs or self.ended)
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
-        """Any job, one that has ended too."""
-        job = data.draw(st.sampled_from([*self.jobs, *self.ended]))
+        """Any job, one that has ended too; often one that is in the step."""
+        in_step = [piece.job for piece in self.step.pieces] if self.step else []
+        job = data.draw(st.sampled_from([*in_step, *self.jobs, *self.ended]))
         self.scheduler.cancelled(job, self.now_s)
         if job in self.jobs:
             self.end(job)
