@@ -9,14 +9,17 @@ UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo .tools/uv/bin/uv)
 PYTHON ?= $(shell command -v python3.12 2>/dev/null || echo python3)
 RUN := $(UV) run --no-sync
 SETUP := .venv/.ready
+# The torch engine's tests: several GB of CUDA libraries that no other verb needs.
+TORCH := UV_PROJECT_ENVIRONMENT=.venv-torch
+TORCH_SETUP := .venv-torch/.ready
 
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 
-.PHONY: help setup demo test lint format bench readme clean
+.PHONY: help setup demo test test-torch lint format bench readme clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(SETUP) ## Install everything and prepare the weights (other verbs do it when needed)
 
@@ -26,7 +29,10 @@ demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q
 	@$(RUN) coverage report --fail-under=100 --skip-covered
-	@$(RUN) pytest packages tests --ignore packages/speech_protocol
+	@$(RUN) pytest packages tests --ignore packages/speech_protocol -m "not torch"
+
+test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it installs torch, another 5 GB)
+	@$(TORCH) $(RUN) pytest packages tests -m torch
 
 lint: $(SETUP) ## Check style, format, types and the lock
 	@$(UV) lock --check
@@ -45,7 +51,7 @@ readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)
 	@$(RUN) python tools/readme.py
 
 clean: ## Remove what the other verbs made here (the weights cache stays)
-	rm -rf .venv .tools out .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-torch .tools out .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 
 .tools/uv/bin/uv: tools/uv-requirements.txt
 	@echo "Putting uv in place (.tools/uv) ..."
@@ -65,4 +71,14 @@ $(SETUP): uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) $(filter 
 	  { echo "make: the locked packages could not be installed (see .tools/setup.log): the first set-up needs the network; connect and run make again" >&2; \
 	    exit 1; }
 	@$(RUN) kokoro-weights prepare
+	@touch $@
+
+$(TORCH_SETUP): $(SETUP)
+	@echo "Installing torch and its CUDA libraries in .venv-torch (the first time about 3 GB to fetch) ..."
+	@mkdir -p .tools
+	@if [ -t 2 ]; then $(TORCH) $(UV) sync --locked --extra torch; \
+	  else $(TORCH) $(UV) sync --locked --extra torch 2>.tools/setup-torch.log; fi || \
+	  { echo "make: torch could not be installed (see .tools/setup-torch.log): the first set-up needs the network; connect and run make again" >&2; \
+	    exit 1; }
+	@$(TORCH) $(RUN) kokoro-weights prepare --safetensors
 	@touch $@

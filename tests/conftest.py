@@ -32,6 +32,13 @@ async def kokoro_stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
         yield stack
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def torch_stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LocalStack]:
+    """The real voice on kokoro's own modules, without an agent."""
+    async with start(tmp_path_factory.mktemp("logs"), "torch", None) as stack:
+        yield stack
+
+
 def start(logs: Path, engine: str, model: ScriptModel | None) -> LocalStack:
     """A stack to be entered."""
     return LocalStack(StackSettings(model=model, engine=engine, logs=logs), silent_step)

@@ -23,11 +23,16 @@ def samples(pcm: bytes) -> NDArray[np.float32]:
 
 def heard(pcm: bytes, rate_hz: int = 24_000) -> list[str]:
     """The words that whisper hears, lower case, without punctuation."""
+    return words(heard_text(pcm, rate_hz))
+
+
+def heard_text(pcm: bytes, rate_hz: int = 24_000) -> str:
+    """What whisper writes down, with its capitals, digits and punctuation."""
     audio = samples(pcm)
     count = round(len(audio) * WHISPER_RATE_HZ / rate_hz)
     resampled = np.interp(np.arange(count) * rate_hz / WHISPER_RATE_HZ, np.arange(len(audio)), audio)
     segments, _ = _whisper().transcribe(resampled.astype(np.float32), language="en", beam_size=5)
-    return words(" ".join(segment.text for segment in segments))
+    return " ".join(segment.text.strip() for segment in segments)
 
 
 def words(text: str) -> list[str]:

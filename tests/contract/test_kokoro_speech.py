@@ -1,57 +1,19 @@
-"""The check that AWS made of its deployed endpoint, through the real SDK client and the gateway, with the real voice.
+"""AWS's check of its deployed endpoint, through the real SDK client and the gateway, with the real voice."""
 
-Published byte counts for af_heart: 73,200, 108,000 and 98,400 bytes of 24 kHz PCM, that is 1.525, 2.250 and 2.050 s.
-The model works in frames of 600 samples (25 ms) and its int8 weights round durations by up to two of them.
-"""
-
-import numpy as np
 import pytest
 from local_cloud.say import transport
 from local_cloud.stack import LocalStack
-from speech_client import Audio, SpeechSession, SynthesisComplete
+from speech_client import SpeechSession, SynthesisComplete
 
-from tests.hearing import heard, samples, word_errors, words
+from tests.aws_check import SENTENCES, check_lengths_and_words, speak_in_one_session
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.weights, pytest.mark.slow]
 
-SENTENCES = {
-    "Hello there.": 73_200,
-    "This is a post deployment check.": 108_000,
-    "It has three sentences.": 98_400,
-}
-FRAME_BYTES = 600 * 2
-TOLERANCE_FRAMES = 4
-WRONG_WORDS = 2  # of the twelve
-
 
 async def test_three_sentences_in_one_session_have_their_lengths_and_are_understood(kokoro_stack: LocalStack) -> None:
-    spoken: dict[str, bytes] = {}
     async with SpeechSession.connect(transport(kokoro_stack)) as session:
-        for text in SENTENCES:
-            pcm = bytearray()
-            complete: SynthesisComplete | None = None
-            async for event in session.speak(text):
-                match event:
-                    case Audio():
-                        pcm += event.data
-                    case SynthesisComplete():
-                        complete = event
-                    case _:
-                        pass
-            assert complete is not None
-            assert complete.audio_bytes == len(pcm)
-            assert complete.total_duration_s == pytest.approx(len(pcm) / 48_000, abs=1e-6)
-            spoken[text] = bytes(pcm)
-
-    for text, published_bytes in SENTENCES.items():
-        frames = (len(spoken[text]) - published_bytes) / FRAME_BYTES
-        assert abs(frames) <= TOLERANCE_FRAMES, f"{text!r} is {frames:+.1f} frames off"
-        loudness = np.abs(samples(spoken[text]))
-        assert 0.05 < loudness.max() < 1.0, "it is neither silent nor clipped"
-
-    pause = bytes(24_000)  # half a second between the sentences, as a listener has it
-    wrong = word_errors(words(" ".join(SENTENCES)), heard(pause.join(spoken.values())))
-    assert wrong <= WRONG_WORDS
+        spoken = await speak_in_one_session(session)
+    check_lengths_and_words(spoken)
 
 
 async def test_the_first_audio_of_a_long_text_comes_before_its_last_sentence_is_made(kokoro_stack: LocalStack) -> None:

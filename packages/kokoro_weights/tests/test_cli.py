@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,6 @@ from kokoro_weights.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from kokoro_weights.directory import WeightsDirectory
 
@@ -62,6 +62,14 @@ def test_prepare_prints_what_scripts_need_as_json(run: Run, prepared: WeightsDir
     assert answer["onnx_model"] == str(prepared.onnx_model)
     assert answer["safetensors_model"] is None
     assert (answer["voices"], answer["files"], answer["source"]) == (2, 4, "stand-in")
+
+
+def test_a_directory_without_safetensors_is_refused_where_they_are_asked_for(
+    run: Run, prepared: WeightsDirectory
+) -> None:
+    code, out, err = run("prepare", "--source", "directory", "--directory", prepared.path, "--safetensors")
+    assert (code, out) == (2, "")
+    assert "kokoro-weights prepare --safetensors" in err
 
 
 @pytest.mark.parametrize(
@@ -170,6 +178,24 @@ def test_a_command_that_is_stopped_leaves_nothing(tmp_path: Path, number: signal
     assert process.returncode == code
     assert "Traceback" not in err
     assert [path.name for path in cache.iterdir()] == [".weights.lock"]
+
+
+def test_a_home_that_does_not_exist_is_exit_6(tmp_path: Path) -> None:
+    for command in ("prepare", "verify"):
+        result = outside([command], KOKORO_WEIGHTS_CACHE="~nobody-of-this-name/cache")
+        assert result.returncode == 6
+        assert result.stderr.count("\n") == 1
+        assert "KOKORO_WEIGHTS_CACHE" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"]])
+def test_an_output_that_takes_nothing_is_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run(
+            [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert result.returncode == 1
+    assert result.stderr == "kokoro-weights: the result cannot be written (No space left on device)\n"
 
 
 def test_the_command_starts_without_the_heavy_libraries() -> None:

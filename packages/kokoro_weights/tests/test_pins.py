@@ -51,6 +51,23 @@ def test_a_swapped_voice_is_refused_even_in_a_manifest_that_agrees(manifest: Man
         require_pinned(replace(manifest, source=source, files=swapped))
 
 
+def test_a_safetensors_model_is_pinned_where_it_is_made_here(manifest: Manifest) -> None:
+    pins = load()
+    right = {
+        "config.json": pins.config.sha256,
+        "model.safetensors": pins.dequantised.sha256,
+        "voices/af_heart.bin": pins.voices["af_heart"],
+    }
+    paths = (entry.path.replace("int8.onnx", "safetensors") for entry in manifest.files)
+    files = tuple(
+        replace(entry, path=path, sha256=right[path]) for entry, path in zip(manifest.files, paths, strict=True)
+    )
+    require_pinned(replace(manifest, source="packages", files=files))
+    swapped = tuple(replace(entry, sha256="0" * 64) if "model" in entry.path else entry for entry in files)
+    with pytest.raises(ManifestInvalid, match=r"model\.safetensors: the manifest promises sha256 0000"):
+        require_pinned(replace(manifest, source="packages", files=swapped))
+
+
 def test_another_source_answers_for_itself(manifest: Manifest) -> None:
     require_pinned(replace(manifest, source="a mirror"))
 

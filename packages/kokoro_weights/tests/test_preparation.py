@@ -21,7 +21,7 @@ from kokoro_weights.errors import (
     SourceUnknown,
     StorageError,
 )
-from kokoro_weights.preparation import Place, default_cache, prepare, prepare_from, prepared_directories
+from kokoro_weights.preparation import Place, default_cache, find_whole, prepare, prepare_from, prepared_directories
 from kokoro_weights.staging import LOCK_NAME, locked
 
 if TYPE_CHECKING:
@@ -141,6 +141,13 @@ def test_damage_is_refused_when_verified_and_made_anew_by_repair(
     repaired.verify()
     assert repaired.path == prepared.path
     assert names(cache) == [prepared.path.name]
+
+
+def test_only_a_whole_directory_is_found_whole(prepared: WeightsDirectory, stand_in: MakeSource, cache: Path) -> None:
+    assert find_whole(stand_in(), Place(cache)) == prepared
+    assert find_whole(stand_in(inputs="2"), Place(cache)) is None
+    damage(prepared)
+    assert find_whole(stand_in(), Place(cache)) is None
 
 
 def test_repair_leaves_a_whole_directory_alone(prepared: WeightsDirectory, stand_in: MakeSource, cache: Path) -> None:

@@ -272,6 +272,10 @@ class RawCaller:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.abort()
+
+    def abort(self) -> None:
+        """Drop the connection."""
         self._writer.transport.abort()
 
     async def flush(self) -> None:

@@ -142,6 +142,32 @@ async def test_data_waits_for_the_callers_credit(serving: Callable[..., Any]) ->
         await soon(sent.wait())
 
 
+async def test_a_burst_ends_soon_after_its_caller_has_left(
+    serving: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    left, ended = asyncio.Event(), asyncio.Event()
+    sent = 0
+
+    async def burst(stream: Http2Stream) -> None:
+        nonlocal sent
+        await stream.send_headers(200, [])
+        await left.wait()
+        try:
+            while sent < 10_000:
+                await stream.send_data(b"x")
+                sent += 1
+        finally:
+            ended.set()
+
+    async with serving(burst) as caller:
+        await caller.status(await caller.open(sign=False))
+        caller.abort()
+        left.set()
+        await soon(ended.wait())
+    assert sent < 100
+    assert "socket.send()" not in caplog.text
+
+
 async def test_what_is_not_http2_is_closed(
     serving: Callable[..., Any], certificates: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:

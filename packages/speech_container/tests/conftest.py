@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, IncompleteRead
 from typing import Any
 
+import av
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from speech_container.engine import Utterance, Waveform
 from speech_container.narration import Narrator
 from speech_container.server import SpeechServer, bind
@@ -201,6 +204,53 @@ class Client:
         """Wait for the end of the connection; its code."""
         await asyncio.wait_for(self.socket.wait_closed(), 20)
         return self.socket.close_code
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What FFmpeg's libraries hear. `samples`: float64, ±1.0; `duration_s`: as the file's tags have it."""
+
+    samples: NDArray[np.float64]
+    rate_hz: int
+    duration_s: float
+
+    def level(self, pitch_hz: float) -> float:
+        """The amplitude of a tone of that pitch, 0.2 s from both ends."""
+        edge = self.rate_hz // 5
+        heard = self.samples[edge:-edge]
+        turns = np.exp(-2j * np.pi * pitch_hz * np.arange(len(heard)) / self.rate_hz) * np.hanning(len(heard))
+        return float(4 * abs(np.mean(heard * turns)))
+
+
+def _decode(encoded: bytes) -> Decoded:
+    with av.open(io.BytesIO(encoded), "r") as container:
+        frames = list(container.decode(audio=0))
+        duration_s = (container.duration or 0) / 1_000_000
+    arrays = [frame.to_ndarray().reshape(-1) for frame in frames]
+    samples = np.concatenate(arrays).astype(np.float64)
+    if np.issubdtype(arrays[0].dtype, np.integer):
+        samples /= 32768
+    return Decoded(samples, frames[0].sample_rate, duration_s)
+
+
+@pytest.fixture
+def decode() -> Callable[[bytes], Decoded]:
+    """Decodes what a player would."""
+    return _decode
+
+
+def _tone(*pitches_hz: float, samples: int = 73_333) -> NDArray[np.float32]:
+    """Tones of 0.5 in all at 24 kHz, faded in and out over 20 ms. The length is a multiple of no codec's frame."""
+    time_s = np.arange(samples) / 24_000
+    fade = np.clip(np.minimum(time_s, time_s[::-1]) / 0.02, 0, 1)
+    tones = sum(np.sin(2 * np.pi * pitch_hz * time_s) for pitch_hz in pitches_hz)
+    return (0.5 / len(pitches_hz) * np.sin(np.pi / 2 * fade) ** 2 * tones).astype(np.float32)
+
+
+@pytest.fixture
+def tone() -> Callable[..., NDArray[np.float32]]:
+    """Makes tones: of which pitches in Hz, and how many samples."""
+    return _tone
 
 
 def _tone_studio(engine: ToneEngine | None = None, checks: tuple[Callable[[], object], ...] = ()) -> Studio:

@@ -1,12 +1,16 @@
 """One answer as it takes shape."""
 
+import asyncio
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from speech_container.delivery import Delivery, cancelled
+from speech_container.errors import CodecFailed, Refusal
 from speech_container.synthesis import Spoken
 from speech_container.tone_engine import ToneEngine
-from speech_protocol import Synthesize, VoiceOptions
+from speech_protocol import AudioFormat, Synthesize, VoiceOptions
 
 TEXT = "  One is here. Two is here. "
 
@@ -26,30 +30,80 @@ def lines(tone_studio: Any) -> list[Spoken]:
     return [Spoken(index, line, waveforms[index]) for index, line in enumerate(script.lines)]
 
 
-def test_the_end_adds_up(lines: list[Spoken]) -> None:
+async def _encode(delivery: Delivery, line: Spoken) -> bytes:
+    return b"".join([await delivery.encode(piece) for piece in delivery.pieces(line)])
+
+
+async def test_the_end_adds_up(lines: list[Spoken]) -> None:
     clock = Clock()
     delivery = Delivery("r", TEXT, VoiceOptions(), arrived_s=99.0, clock=clock)
     assert (delivery.start().request_id, delivery.start().voice) == ("r", "af_heart")
     audio = b""
     for line in lines:
         clock.now_s += 1
-        audio += delivery.feed(line)
+        audio += await _encode(delivery, line)
         delivery.delivered(line)
-    audio += delivery.flush()
+    audio += await delivery.flush()
     end = delivery.complete(queue_s=0.25)
     assert end.audio_bytes == len(audio)
     assert end.total_duration_s == pytest.approx(len(audio) / 48_000)
     assert (end.first_audio_s, end.elapsed_s, end.queue_s) == (2.0, 3.0, 0.25)
 
 
-def test_a_cancelled_answer_cuts_the_text_where_the_next_line_begins(lines: list[Spoken]) -> None:
+async def test_a_cancelled_answer_cuts_the_text_where_the_next_line_begins(lines: list[Spoken]) -> None:
     delivery = Delivery("r", TEXT, VoiceOptions(), arrived_s=0.0)
-    delivery.feed(lines[0])
+    await _encode(delivery, lines[0])
     delivery.delivered(lines[0])
-    delivery.feed(lines[1])
+    await _encode(delivery, lines[1])
     end = delivery.cancelled()
     assert (end.text_spoken, end.text_remaining) == ("  One is here.", " Two is here. ")
     assert end.audio_s == pytest.approx(lines[0].waveform.duration_s)
+
+
+@pytest.mark.parametrize("audio_format", ["mp3", "opus", "aac"])
+async def test_encoded_bytes_are_counted_and_the_duration_is_the_audios(
+    lines: list[Spoken], audio_format: AudioFormat
+) -> None:
+    delivery = Delivery("r", TEXT, VoiceOptions(format=audio_format, sample_rate=16_000), arrived_s=0.0)
+    audio = b"".join([await _encode(delivery, line) for line in lines]) + await delivery.flush()
+    end = delivery.complete(queue_s=0.0)
+    assert end.audio_bytes == len(audio) > 0
+    assert end.total_duration_s == pytest.approx(sum(line.waveform.duration_s for line in lines))
+
+
+async def test_what_takes_long_is_done_in_short_pieces_beside_the_event_loop(lines: list[Spoken]) -> None:
+    delivery = Delivery("r", TEXT, VoiceOptions(format="mp3"), arrived_s=0.0)
+    pieces = delivery.pieces(lines[0])
+    assert np.array_equal(np.concatenate(pieces), lines[0].waveform.samples)
+    assert max(map(len, pieces)) <= 0.32 * 24_000
+    task = asyncio.create_task(delivery.encode(pieces[0]))
+    await asyncio.sleep(0)  # its first step has run; what another thread does cannot have come back by now
+    assert not task.done()
+    assert await task
+
+
+async def test_what_is_quick_needs_no_other_thread(lines: list[Spoken]) -> None:
+    delivery = Delivery("r", TEXT, VoiceOptions(format="pcm"), arrived_s=0.0)
+    (piece,) = delivery.pieces(lines[0])
+    task = asyncio.create_task(delivery.encode(piece))
+    await asyncio.sleep(0)
+    assert task.done()
+    assert len(await task) == 2 * len(lines[0].waveform.samples)
+
+
+async def test_a_codec_that_fails_refuses_the_request(lines: list[Spoken]) -> None:
+    class Broken(Delivery):
+        async def encode(self, piece: NDArray[np.float32]) -> bytes:
+            return await self._run(_broken_step)
+
+    def _broken_step() -> bytes:
+        raise CodecFailed("somebody's samples")
+
+    delivery = Broken("r", TEXT, VoiceOptions(format="mp3"), arrived_s=0.0)
+    with pytest.raises(Refusal) as refusal:
+        await delivery.encode(lines[0].waveform.samples)
+    assert refusal.value.code == "synthesis_failed"
+    assert "samples" not in refusal.value.message
 
 
 def test_nothing_was_spoken_of_a_request_that_never_began() -> None:

@@ -424,6 +424,45 @@ def test_a_job_longer_than_the_queue_is_taken_when_nothing_waits() -> None:
     assert Desk(max_waiting=3).submit(1, 50)
 
 
+def test_long_texts_whose_listeners_are_ahead_refuse_nobody() -> None:
+    desk = Desk(max_waiting=10, look_ahead_s=2.0, step_s=0.001)
+    for listener in range(20):
+        desk.submit(listener, 12)
+        while desk.run():
+            pass
+    assert desk.scheduler.claimed(desk.now_s) == 0
+    late = desk.submit(99, 3)
+    assert desk.run() == (Piece(late, 0),)
+
+
+def test_a_long_text_counts_as_what_brings_its_listener_to_the_look_ahead() -> None:
+    desk = Desk(max_waiting=10, look_ahead_s=4.0)  # two segments as they are estimated at first, at 2 s
+    for listener in range(5):
+        desk.submit(listener, 50)
+    assert desk.scheduler.claimed(desk.now_s) == 10
+    assert refusal_s(lambda: desk.submit(99, 1)) > 0
+
+
+def test_a_listener_fills_its_own_queue_and_not_the_others() -> None:
+    desk = Desk(max_waiting=10, look_ahead_s=2.0)
+    desk.submit(1, 9)
+    assert refusal_s(lambda: desk.submit(1, 2)) > 0
+    assert desk.submit(1, 1)
+    assert desk.submit(2, 9)
+
+
+def test_what_all_queues_hold_is_bounded() -> None:
+    desk = Desk(max_waiting=10, look_ahead_s=0.5, step_s=0.0001)
+    for listener in range(31):
+        desk.submit(listener, 11)
+        assert desk.run()
+    desk.submit(98, 10)
+    assert desk.run()
+    desk.submit(99, 1)
+    assert desk.scheduler.waiting == 32 * 10
+    assert refusal_s(lambda: desk.submit(100, 1)) > 0
+
+
 def test_past_the_limit_of_waiting_a_newcomer_is_refused() -> None:
     desk = Desk(step_s=1.0, max_wait_s=4.5)
     desk.submit(0, 1)
@@ -491,19 +530,18 @@ def test_a_refusal_tells_when_to_come_back(waiting: int, max_batch: int, segment
     assert desk.submit(99, 1)
 
 
-def test_a_full_queue_of_long_answers_is_free_when_they_have_been_heard() -> None:
+def test_a_listeners_full_queue_has_room_when_it_has_heard_enough() -> None:
     desk = Desk(max_waiting=40, audio_s=2.0, step_s=0.1)
-    for listener in (1, 2):
-        desk.submit(listener, 22)
-        for _ in range(6):
-            desk.run()
+    desk.submit(1, 38)
+    for _ in range(6):
+        desk.run()
     assert desk.scheduler.waiting == 32
-    wait_s = refusal_s(lambda: desk.submit(3, 12))
-    assert wait_s > 1.0, "the engine is idle, but its listeners need no more yet"
+    wait_s = refusal_s(lambda: desk.submit(1, 12))
+    assert wait_s > 1.0, "the engine is idle, but its listener needs no more yet"
     list(desk.run_all(until_s=desk.now_s + wait_s / 2))
-    refusal_s(lambda: desk.submit(3, 12))
+    refusal_s(lambda: desk.submit(1, 12))
     list(desk.run_all(until_s=desk.now_s + wait_s / 2 + desk.step_s))
-    assert desk.submit(3, 12)
+    assert desk.submit(1, 12)
 
 
 # Whatever happens
@@ -624,7 +662,7 @@ class Anything(RuleBasedStateMachine):
 
     @rule(listener=LISTENERS, phonemes=st.lists(st.integers(1, 510), min_size=1, max_size=5), paced=st.booleans())
     def submit(self, listener: int, phonemes: list[int], paced: bool) -> None:
-        waiting = self.scheduler.waiting
+        waiting, own = self.scheduler.waiting, self.waiting_of(listener)
         retry_after_s = None
         try:
             job = self.scheduler.submitted(listener, phonemes, self.now_s, paced=paced)
@@ -634,7 +672,8 @@ class Anything(RuleBasedStateMachine):
             assert waiting or self.step
             assert 0 < retry_after_s <= 60
             return
-        assert not waiting or waiting + len(phonemes) <= self.max_waiting
+        assert not own or own + len(phonemes) <= self.max_waiting
+        assert not waiting or waiting + len(phonemes) <= self.max_waiting * 32
         assert job not in self.jobs
         assert job not in self.ended
         self.jobs[job] = Known(listener, len(phonemes))
@@ -747,6 +786,9 @@ class Anything(RuleBasedStateMachine):
             self.finish([1.0] * self.max_batch)
         self.scheduler.tick(self.now_s + FOR_EVER_S)
         assert (self.scheduler.jobs, self.scheduler.waiting, self.scheduler.listeners) == (0, 0, 0)
+
+    def waiting_of(self, listener: int) -> int:
+        return sum(known.segments - known.taken for known in self.jobs.values() if known.listener == listener)
 
     def unsent_s(self, listener: int) -> float:
         return sum(known.unsent_s for known in self.jobs.values() if known.listener == listener)

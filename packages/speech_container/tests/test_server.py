@@ -14,6 +14,11 @@ def test_a_port_in_use_is_one_clear_error() -> None:
         bind("127.0.0.1", taken.getsockname()[1])
 
 
+def test_an_address_of_another_machine_is_named_as_such() -> None:
+    with pytest.raises(PortUnavailable, match="--host"):
+        bind("192.0.2.1", 0)  # RFC 5737: nobody's
+
+
 async def test_draining_finishes_what_runs_and_refuses_the_rest(start: Any) -> None:  # behaviour 12
     running = await start()
     async with running.session() as socket, running.session() as other:

@@ -1,9 +1,10 @@
 """Which weights, which engine."""
 
+import sys
 from pathlib import Path
 
 import pytest
-from kokoro_weights import WeightsError
+from kokoro_weights import WeightsError, prepare
 from speech_container.errors import EngineUnavailable
 from speech_container.settings import Settings
 from speech_container.studio import installed_engines, open_studio
@@ -20,10 +21,40 @@ def test_a_directory_without_weights_is_refused(tmp_path: Path) -> None:
         open_studio(Settings(weights=tmp_path))
 
 
-def test_an_engine_that_is_not_installed_is_named_with_those_that_are() -> None:
+def test_an_engine_that_is_not_installed_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not there, where it is
     assert set(installed_engines()) == {"onnx", "tone"}
-    with pytest.raises(EngineUnavailable, match="which has onnx and tone"):
+    with pytest.raises(
+        EngineUnavailable, match=r"which has onnx and tone; install the extra `speech-container\[torch\]`"
+    ):
         open_studio(Settings(engine="torch", weights=Path("nowhere")))
+
+
+@pytest.mark.torch
+@pytest.mark.weights
+def test_weights_without_safetensors_name_the_command_that_makes_them() -> None:
+    assert set(installed_engines()) == {"onnx", "tone", "torch"}
+    with pytest.raises(EngineUnavailable, match="kokoro-weights prepare --safetensors --directory DIR"):
+        open_studio(Settings(engine="torch", weights=prepare("packages").path))
+
+
+@pytest.mark.torch
+@pytest.mark.weights
+def test_a_broken_installation_of_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("speech_container.torch_engine", "speech_container.kokoro_model"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(EngineUnavailable, match=r"cannot be imported.*speech-container\[torch\]"):
+        open_studio(Settings(engine="torch"))
+
+
+@pytest.mark.torch
+@pytest.mark.weights
+@pytest.mark.timeout(300)
+def test_the_packaged_weights_get_safetensors_for_torch() -> None:
+    studio = open_studio(Settings(engine="torch"))
+    assert studio.engine.name == "torch"
+    assert len(studio.narrator.voices.names) == 54
 
 
 @pytest.mark.weights
@@ -31,5 +62,5 @@ def test_the_packaged_weights_are_the_default() -> None:
     studio = open_studio(Settings())
     assert studio.engine.name == "onnx"
     assert len(studio.narrator.voices.names) == 54
-    assert studio.narrator.languages == ("en-gb", "en-us")
+    assert {"en-gb", "en-us", "es", "fr", "hi", "it", "pt-br"} <= set(studio.narrator.languages)
     assert len(studio.checks) == 2

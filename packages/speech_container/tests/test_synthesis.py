@@ -113,6 +113,29 @@ async def test_a_full_queue_is_busy(script: Any, held_engine: Any) -> None:
     await synthesis.stop()
 
 
+async def test_whoever_would_wait_for_too_long_is_told_busy_and_until_when(script: Any, held_engine: Any) -> None:
+    now_s = [100.0]
+    synthesis = make(held_engine, max_wait_s=2.5, clock=lambda: now_s[0])
+    await synthesis.start()
+    held_engine.hold()
+    first = synthesis.recite(1, script("One."))
+    await held_engine.busy()
+    now_s[0] += 1.0
+    held_engine.release()
+    await anext(first)  # it took a second, and so will the next ones
+    held_engine.hold()
+    synthesis.recite(2, script("One."))
+    await held_engine.busy()
+    for listener in (3, 4):
+        synthesis.recite(listener, script("One."))
+    with pytest.raises(Refusal) as refusal:
+        synthesis.recite(5, script("One."))
+    assert refusal.value.code == "busy"
+    assert refusal.value.retry_after_s == pytest.approx(0.5)
+    held_engine.release()
+    await synthesis.stop()
+
+
 async def test_an_engine_that_does_not_load_says_why() -> None:
     class Broken(ToneEngine):
         def load(self) -> None:

@@ -38,8 +38,8 @@ BROKEN = [
     ("{" * (1 << 20), "invalid_json"),
     ('{"text": "Hi.", "voice": "af_hearth"}', "voice_unknown"),
     ('{"text": "Hi.", "speed": 3}', "speed_out_of_range"),
-    ('{"text": "Hi.", "format": "mp3"}', "format_unsupported"),
-    ('{"text": "Hi.", "sample_rate": 8000}', "sample_rate_unsupported"),
+    ('{"text": "Hi.", "format": "flac"}', "format_unsupported"),
+    ('{"text": "Hi.", "sample_rate": 44100}', "sample_rate_unsupported"),
     ('{"text": "Hi.", "language": "tlh"}', "language_unsupported"),
     ('{"text": " \\n"}', "text_empty"),
     ('{"text": "?! ..."}', "text_empty"),
@@ -207,7 +207,8 @@ async def test_ping_and_hello_are_answered_while_the_engine_is_busy(start: Any) 
         running.engine.release()
         assert (await socket.answer()).end["type"] == "synthesis_complete"
     assert capabilities["engine"] == "tone"
-    assert capabilities["formats"] == ["pcm", "wav"]
+    assert capabilities["formats"] == ["pcm", "wav", "mp3", "opus", "aac"]
+    assert capabilities["sample_rates"] == [8000, 16000, 22050, 24000, 48000]
     assert capabilities["limits"]["max_text_contexts"] == 0
 
 
@@ -255,6 +256,19 @@ async def test_a_slow_reader_delays_nobody_and_is_not_served_ahead_for_ever(star
         stopped = await slow.answer()
     assert 0 < made_for_slow[-1] < 200
     assert stopped.end["type"] == "synthesis_cancelled"
+
+
+async def test_slow_readers_of_long_texts_leave_the_queue_to_others(start: Any) -> None:  # [8]
+    running = await start(look_ahead_s=1.0, max_waiting_segments=20)
+    text = " ".join(f"This is sentence {number} of a long text." for number in range(100))
+    async with running.session(max_queue=1) as one, running.session(max_queue=1) as two, running.session() as quick:
+        for slow in (one, two):
+            await slow.send(text=text)
+            assert isinstance(await slow.frame(), dict)
+        assert (await quick.ask(text="Quick.")).end["type"] == "synthesis_complete"
+        for slow in (one, two):
+            await slow.send(type="cancel")
+            assert (await slow.answer()).end["type"] == "synthesis_cancelled"
 
 
 async def test_a_peer_that_never_reads_is_dropped(start: Any) -> None:  # [8]
@@ -328,6 +342,35 @@ async def test_wav_over_a_session_has_one_streaming_header(start: Any) -> None:
         pcm = await socket.ask(text="One. Two.")
     assert wav.audio[:4] == b"RIFF"
     assert wav.audio[44:] == pcm.audio
+
+
+@pytest.mark.parametrize("audio_format", ["mp3", "opus", "aac"])
+async def test_an_encoded_answer_is_one_stream_of_its_own(start: Any, decode: Any, audio_format: str) -> None:
+    running = await start(frame_bytes=1001)
+    async with running.session() as socket:
+        pcm = await socket.ask(text="One. Two.", sample_rate=22050)
+        first = await socket.ask(text="One. Two.", format=audio_format, sample_rate=22050)
+        again = await socket.ask(text="One. Two.", format=audio_format, sample_rate=22050)
+    frames = [frame for frame in first.frames if isinstance(frame, bytes)]
+    assert first.end["audio_bytes"] == len(first.audio) == sum(map(len, frames))
+    assert first.end["total_duration_s"] == pytest.approx(len(pcm.audio) / 44_100, abs=1e-3)
+    assert max(map(len, frames)) <= 1001
+    heard = decode(first.audio)
+    assert len(heard.samples) / heard.rate_hz == pytest.approx(first.end["total_duration_s"], abs=0.08)
+    assert np.array_equal(decode(again.audio).samples, heard.samples)
+
+
+async def test_a_cancel_between_two_pieces_ends_an_encoded_answer(start: Any) -> None:
+    running = await start(frame_bytes=64)
+    async with running.session() as socket:
+        await socket.send(text="One is here. " * 50, request_id="r", format="mp3")
+        while not isinstance(await socket.frame(), bytes):
+            pass
+        await socket.send(type="cancel", request_id="r")
+        cancelled = (await socket.answer()).end
+        after = await socket.ask(text="Hi.", format="mp3")
+    assert cancelled["type"] == "synthesis_cancelled"
+    assert after.end["type"] == "synthesis_complete"
 
 
 async def test_pcm_that_spells_json_is_still_audio(start: Any, tone_studio: Any) -> None:  # [4]

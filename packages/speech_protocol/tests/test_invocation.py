@@ -38,7 +38,8 @@ def test_delivery_can_be_chosen() -> None:
     ("body", "code"),
     [
         (b"", ErrorCode.INVALID_JSON),
-        (b"[]", ErrorCode.INVALID_JSON),
+        (b"[]", ErrorCode.INVALID_MESSAGE),
+        (b"null", ErrorCode.INVALID_MESSAGE),
         (b"{}", ErrorCode.INVALID_MESSAGE),
         (b'{"input": ""}', ErrorCode.TEXT_EMPTY),
         (b'{"text": "Hi.", "stream": 1}', ErrorCode.INVALID_MESSAGE),

@@ -6,7 +6,37 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from speech_text import KOKORO_SYMBOLS, FrontEnd, LanguageUnsupported, NothingToSay, Segment, languages, voice_language
+
+PARTS = (
+    "Word",
+    "it's",
+    "l’ami",
+    "Dr.",
+    "€45",
+    "12,5",
+    "6:15pm",
+    "**bold**",
+    "[a](/b/)",
+    "`x`",
+    "https://a.org/b",
+    "a@b.de",
+    "नमस्ते",
+    "好",
+    "🎉",
+    "—",
+    "«",
+    "»",
+    "(",
+    ")",
+    ".",
+    "…",
+    "AWS",
+    "\n",
+    "x9",
+)
 
 
 def check(segments: list[Segment], sent: str, max_phonemes: int = 510) -> None:
@@ -19,8 +49,8 @@ def check(segments: list[Segment], sent: str, max_phonemes: int = 510) -> None:
         for word in segment.words:
             assert word.text == sent[word.start_char : word.end_char]
             assert word.text.strip() == word.text != ""
-            assert at <= word.start_char
-            at = word.end_char
+            assert at <= word.start_char < word.end_char
+            at = word.start_char
             assert 0 <= word.phoneme_start < word.phoneme_end <= len(segment.phonemes)
         assert segment.start_char <= segment.words[0].start_char
         assert segment.words[-1].end_char <= segment.end_char
@@ -116,6 +146,21 @@ def test_segments_hold_no_more_than_asked_and_lose_nothing() -> None:
     assert segments[0].phonemes.endswith(",")
 
 
+@pytest.mark.parametrize("sent", ["Okay.", "On it.", "Go.", "Got it!", "So am I.", "It is 9 a.m."])
+def test_a_short_answer_keeps_its_last_stop(front_end: FrontEnd, sent: str) -> None:
+    assert front_end.segments(sent)[0].phonemes[-1] == sent[-1]
+
+
+def test_raw_phonemes_are_said_as_they_are(front_end: FrontEnd) -> None:
+    raw = "həlˈO wˈɜɹld. ж"
+    (segment,) = front_end.phonemes(raw)
+    assert segment.phonemes == "həlˈO wˈɜɹld."
+    assert [raw[word.start_char : word.end_char] for word in segment.words] == ["həlˈO", "wˈɜɹld."]
+    assert segment.unsupported == ("ж",)
+    with pytest.raises(NothingToSay):
+        front_end.phonemes("ж .")
+
+
 def test_a_word_longer_than_a_segment_is_cut_between_characters() -> None:
     narrow = FrontEnd(KOKORO_SYMBOLS, max_phonemes=5)
     sent = "incomprehensibilities"
@@ -124,6 +169,21 @@ def test_a_word_longer_than_a_segment_is_cut_between_characters() -> None:
     whole = FrontEnd(KOKORO_SYMBOLS).segments(sent)[0].phonemes
     assert "".join(segment.phonemes for segment in segments) == whole
     assert "".join(words(segments)) == sent
+
+
+@pytest.mark.parametrize("language", ["en-us", "en-gb", "es", "fr", "hi", "it", "pt-br"])
+def test_any_text_is_spoken_or_refused_with_a_reason(front_end: FrontEnd, language: str) -> None:
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.differing_executors])
+    @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=8), max_size=12))
+    def any_text(parts: list[str]) -> None:
+        sent = " ".join(parts)
+        try:
+            segments = front_end.segments(sent, language)
+        except NothingToSay:
+            return
+        check(segments, sent)
+
+    any_text()
 
 
 def test_threads_get_the_answers_that_one_thread_gets(front_end: FrontEnd) -> None:
@@ -153,10 +213,34 @@ def test_importing_the_package_loads_no_engine() -> None:
     assert answer.stdout.strip() == "set()"
 
 
+def test_without_the_extra_sentences_are_cut_and_speech_is_refused_with_the_remedy() -> None:
+    code = """
+import sys
+for name in ("babel", "misaki", "num2words", "phonemizer", "spacy", "espeakng_loader"):
+    sys.modules[name] = None
+import speech_text
+chunker = speech_text.IncrementalSentenceChunker()
+assert chunker.feed("**One.** Two") == ["**One.**"]
+assert speech_text.SpeakableFilter().text("**One.**") == "One."
+front_end = speech_text.FrontEnd(speech_text.KOKORO_SYMBOLS)
+for language in ("en-us", "es"):
+    for call in (front_end.load, lambda tag: front_end.segments("Hi.", tag)):
+        try:
+            call(language)
+        except speech_text.LanguageUnsupported as error:
+            assert "speech-text[g2p]" in str(error)
+        else:
+            raise AssertionError("loaded without its extra")
+print("ok")
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "ok", answer.stderr
+
+
 def test_the_languages_it_names_are_those_it_can_speak() -> None:
     fresh = FrontEnd(KOKORO_SYMBOLS)
-    assert fresh.languages == ("en-us", "en-gb")
+    assert fresh.languages[:7] == ("en-us", "en-gb", "es", "fr", "hi", "it", "pt-br")
     assert set(fresh.languages) <= set(languages())
     for language in set(languages()) - set(fresh.languages):
-        with pytest.raises(LanguageUnsupported):
+        with pytest.raises(LanguageUnsupported, match=r"needs the extra '(ja|zh)'"):
             fresh.load(language)

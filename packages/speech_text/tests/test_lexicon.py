@@ -14,6 +14,12 @@ def test_words_are_said_as_the_lexicon_has_them(front_end: FrontEnd) -> None:
     assert said["New York"] == "nˈu jˈɔk"
 
 
+def test_nothing_beside_a_given_word_is_lost(front_end: FrontEnd) -> None:
+    (segment,) = front_end.segments("GPT-4o and Kokoro-based, not re-Kokoro.", lexicon={"Kokoro": "kˈO"})
+    assert [word.text for word in segment.words] == ["GPT", "4o", "and", "Kokoro", "based", "not", "re", "Kokoro"]
+    assert segment.phonemes == "ʤˌipˌitˈi fˈɔɹ ˈO ænd kˈO bˈAst, nˌɑt ɹˌA kˈO."
+
+
 def test_a_capital_entry_matches_only_itself() -> None:
     assert [(found.start, found.end) for found in find({"US": "jˌuˈɛs"}, "US and us")] == [(0, 2)]
 

@@ -16,10 +16,12 @@ def test_a_replacement_came_from_all_that_it_replaces() -> None:
     assert traced.range(13, 16) == (8, 11)
 
 
-def test_a_shortened_match_keeps_its_own_origin() -> None:
-    traced = Traced.of("a **bold** b").sub(re.compile(r"\*\*(.+?)\*\*"), lambda found: found[1])
-    assert traced.text == "a bold b"
+def test_a_kept_part_keeps_its_own_origin_and_an_addition_has_none() -> None:
+    traced = Traced.of("a **bold** b").sub(re.compile(r"\*\*(.+?)\*\*"), lambda found: (found.span(1), "."))
+    assert traced.text == "a bold. b"
     assert traced.range(2, 6) == (4, 8)
+    assert traced.range(6, 7) == (8, 8)
+    assert traced.range(8, 9) == (11, 12)
 
 
 def test_a_match_can_be_left_as_it_is() -> None:

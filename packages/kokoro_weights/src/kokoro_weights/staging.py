@@ -45,6 +45,14 @@ class Staging:
         """What has been written so far."""
         return tuple(self._entries)
 
+    def written(self, path: str) -> Path:
+        """Where a file that has been written lies until it is published."""
+        return self._weights / path
+
+    def entry(self, path: str) -> FileEntry:
+        """The entry of a file that has been written."""
+        return next(entry for entry in self._entries if entry.path == path)
+
     def write(
         self, path: str, chunks: Iterable[bytes], *, origin: str, licence: str, expected: Digest | None = None
     ) -> FileEntry:

@@ -7,7 +7,7 @@ its rows share one stored row (stride 0), which keeps it small and tests strides
 from collections import OrderedDict
 from pathlib import Path
 
-import torch  # type: ignore[import-not-found]  # the project's default environment has none, on purpose
+import torch
 
 HERE = Path(__file__).parent
 

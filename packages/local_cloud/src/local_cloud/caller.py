@@ -20,6 +20,7 @@ from speech_protocol import SseDecoder
 from urllib3.exceptions import HTTPError
 
 from local_cloud.answer import Answer, AnswerCollector
+from local_cloud.environment import client_session
 from local_cloud.errors import AnswerFailed
 
 READ_BYTES = 64 * 1024
@@ -28,7 +29,11 @@ SILENCE_S = 120.0  # batch mode says nothing while the model writes its whole an
 
 @dataclass(frozen=True, slots=True)
 class AgentCaller:
-    """A caller of one agent runtime. `endpoint_url` None means AWS itself; credentials come from boto3's own chain."""
+    """A caller of one agent runtime.
+
+    `endpoint_url` None means AWS itself, with credentials from boto3's own chain. A plane of one's own is called as
+    given here, whatever the environment says of AWS and of proxies.
+    """
 
     runtime_arn: str
     region: str
@@ -60,8 +65,11 @@ class AgentCaller:
         self, payload: dict[str, Any], hung_up: threading.Event, on_event: Callable[[dict[str, Any]], None] | None
     ) -> Answer:
         collector = AnswerCollector(payload["mode"])
-        client = self._client()
         start = time.perf_counter()
+        try:
+            client = self._client()
+        except BotoCoreError as error:
+            raise AnswerFailed(f"no client for the agent can be made: {error}") from error
         try:
             for event in _events(client, self.runtime_arn, payload, hung_up):
                 collector.feed(event, (time.perf_counter() - start) * 1000)
@@ -80,7 +88,10 @@ class AgentCaller:
             read_timeout=SILENCE_S,
             retries={"total_max_attempts": 1},
         )
-        return boto3.client(
+        ours = self.endpoint_url is not None
+        if ours:
+            config = config.merge(Config(proxies={}, use_fips_endpoint=False, use_dualstack_endpoint=False))
+        return boto3.Session(botocore_session=client_session() if ours else None).client(
             "bedrock-agentcore",
             endpoint_url=self.endpoint_url,
             aws_access_key_id=self.access_key_id,

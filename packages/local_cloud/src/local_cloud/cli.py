@@ -5,6 +5,7 @@ is wrong, 130 interrupted.
 """
 
 import asyncio
+import io
 import json
 import signal
 import sys
@@ -17,6 +18,7 @@ import typer
 
 from local_cloud.console import Console
 from local_cloud.errors import LocalCloudError
+from local_cloud.typed_text import piped_text, typed_text
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,6 +91,7 @@ def ask(
 
     console = Console()
     modes = ("bidi", "batch") if mode is Mode.BOTH else (mode.value,)
+    question = Question(typed_text(prompt), modes, runs, voice)
     choice = choose_model(model, rate)
     if choice.notice:
         console.note(choice.notice)
@@ -96,15 +99,15 @@ def ask(
     async def answer() -> Result:
         settings = StackSettings(model=choice.model, engine=engine.value, weights=weights, logs=out / "logs")
         async with LocalStack(settings, console.step) as stack:
-            return await ask_agent(stack.caller(), Question(prompt, modes, runs, voice), console.step)
+            return await ask_agent(stack.caller(), question, console.step)
 
     result = _run(answer())
     paths = result.write(out)
     if as_json:
-        console.out.print_json(json.dumps(result.as_dict()))
+        console.out.print_json(json.dumps(result.as_dict()), ensure_ascii=True)
         return
     shown = result.last(modes[0])
-    console.line(f"\nQuestion  {prompt}", "bold")
+    console.line(f"\nQuestion  {question.prompt}", "bold")
     console.line(f"Answer    {' '.join(shown.text.split())}")
     console.sentences(shown)
     console.comparison(result.comparison)
@@ -129,7 +132,7 @@ def say(
     from local_cloud.stack import LocalStack, StackSettings
 
     console = Console()
-    spoken_text = sys.stdin.read() if text == "-" else text
+    spoken_text = piped_text(sys.stdin.buffer if sys.stdin else None) if text == "-" else typed_text(text)
 
     async def speech() -> Spoken:
         async with LocalStack(StackSettings(engine=engine.value, weights=weights, logs=logs), console.step) as stack:
@@ -183,6 +186,9 @@ def serve(
 
 def main() -> None:
     """Entry point: an expected failure is one line and a code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # where the locale cannot show a tick or an accent
     try:
         app()
     except KeyboardInterrupt:
@@ -195,12 +201,14 @@ def main() -> None:
 
 
 def _run[T](work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; SIGTERM ends it as an interrupt does, in order."""
+    """Run to the end. An interrupt, SIGTERM or a closed terminal ends it in order; another one, without waiting."""
 
     async def with_signals() -> T:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         return await work
 
     try:

@@ -8,6 +8,7 @@ LocalCloudError
 ├── ContainerFailed     the model container or the agent could not be reached, or refused
 │   └── ContainerClosed …went away while it was being written to
 ├── CallerGone          the caller hung up; nobody is left to answer
+├── TextUnreadable      a text that is not UTF-8, or a standard input that is closed
 ├── ModelSpecInvalid    a --model that names no model
 ├── ModelUnavailable    a model that cannot run on this machine
 ├── ServiceFailed       a service of the stack did not start, or ended by itself
@@ -66,6 +67,10 @@ class ContainerClosed(ContainerFailed):
 
 class CallerGone(LocalCloudError):
     """The caller closed its connection or reset its stream."""
+
+
+class TextUnreadable(LocalCloudError):
+    """A text on the command line or on standard input cannot be read."""
 
 
 class ModelSpecInvalid(LocalCloudError):

@@ -98,6 +98,7 @@ class Http2Stream:
             if size > 0:
                 self.connection.send_data(self, bytes(rest[:size]))
                 rest = rest[size:]
+                await asyncio.sleep(0)  # with a wide window nobody would else notice that the caller left
             else:
                 self.room.clear()
                 await self.room.wait()

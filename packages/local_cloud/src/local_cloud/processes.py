@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from local_cloud.environment import inherited
 from local_cloud.errors import ServiceFailed
 from local_cloud.tether import GRACE_S
 
@@ -42,7 +43,7 @@ class ServiceProcess:
         self.url = ""
         self.log_file = log_file
         self._command = command
-        self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+        self._environment = {**inherited(os.environ), "PYTHONUNBUFFERED": "1", **environment}
         self._start_s = start_s
         self._process: asyncio.subprocess.Process | None = None
         self._drain: asyncio.Task[None] | None = None

@@ -4,6 +4,7 @@
     ├── SettingsInvalid     an environment variable or an option has a value that the server cannot run with
     ├── EngineUnavailable   this installation, or these weights, cannot run the engine that was asked for
     ├── EngineFailed        the engine ran and did not give audio
+    ├── CodecFailed         a codec of FFmpeg's did not encode; becomes a Refusal (synthesis_failed)
     ├── PortUnavailable     the address cannot be listened on
     ├── QueueFull           the scheduler holds as much as it may; becomes a Refusal (busy)
     ├── Hangup              a client went away before its request was complete; nobody is left to tell
@@ -30,6 +31,10 @@ class EngineUnavailable(SpeechContainerError):
 
 class EngineFailed(SpeechContainerError):
     """The engine ran and did not give audio."""
+
+
+class CodecFailed(SpeechContainerError):
+    """A codec did not take what it was given."""
 
 
 class PortUnavailable(SpeechContainerError):

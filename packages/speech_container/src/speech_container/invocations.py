@@ -21,7 +21,7 @@ from speech_protocol import ErrorCode, ErrorEvent, Invocation, MessageError, enc
 from starlette.types import Receive, Scope, Send
 
 from .delivery import Delivery
-from .encoders import CONTENT_TYPES, with_true_sizes
+from .encoders import CONTENT_TYPES
 from .errors import Hangup, Refusal
 from .service import Service
 from .synthesis import Recitation
@@ -107,8 +107,7 @@ class _Exchange:
         delivery = Delivery(self.request_id, request.text, request.options, arrived_s=self._arrived_s)
         pieces = _pieces(delivery, recitation)
         if not invocation.stream:
-            encoded = b"".join([piece async for piece in pieces])
-            pieces = _one(with_true_sizes(request.options.format, request.options.sample_rate, encoded))
+            pieces = _one(await delivery.as_file(b"".join([piece async for piece in pieces])))
         try:
             if invocation.transport == "sse":
                 await self._send_events(delivery, pieces)
@@ -197,12 +196,14 @@ async def _until_hangup(receive: Receive) -> None:
 
 
 async def _pieces(delivery: Delivery, recitation: Recitation) -> AsyncIterator[bytes]:
-    """The encoded bytes line by line; a line counts as delivered when the next one is asked for."""
+    """The encoded bytes piece by piece; a line counts as delivered when the next one is asked for."""
     async for spoken in recitation:
-        yield delivery.feed(spoken)
+        for piece in delivery.pieces(spoken):
+            if encoded := await delivery.encode(piece):
+                yield encoded
         delivery.delivered(spoken)
         recitation.delivered(spoken.waveform.duration_s)
-    if rest := delivery.flush():
+    if rest := await delivery.flush():
         yield rest
 
 

@@ -10,19 +10,26 @@ goes first at most once more.
 A listener's segments run in the order they came, and no further than `look_ahead_s` ahead of what it has had time to
 hear and of what was sent to it. An engine that takes several waits for company, `batch_window_s` at most. A step holds
 one segment of each listener; where nobody in it has run dry, what room is left goes to their next ones, which keeps
-the engine free for whoever comes next (docs/fairness.md has the numbers). What waits is counted from the jobs
-themselves, so there is no slot to leak or to release twice.
+the engine free for whoever comes next (docs/fairness.md has the numbers).
+
+Admission counts what the engine could be busy with: of each listener, the segments that would bring it to its
+look-ahead. A listener who is that far ahead waits for nobody, however long the rest of its text is, so it takes no
+place from the others; its own queue is bounded instead. All is counted from the jobs themselves, so there is no slot
+to leak or to release twice.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
 from .errors import QueueFull
 from .pace import Pace
 
+_HELD_FACTOR: Final = 32  # segments in memory, in queues: so many listeners may have as much as one listener may
+_LEAST_SEGMENT_S: Final = 0.1
 _RETRY_RANGE_S: Final = (0.1, 60.0)
 _BY_URGENCY: Final = attrgetter("dry_s", "number")  # whoever runs dry first, then whose job came first
 _SILENCE_S: Final = 1e-6  # less than a sample of audio: what sums of durations may be off by
@@ -61,8 +68,12 @@ class _Job:
     sent_s: float = 0.0
 
     @property
+    def segments(self) -> int:
+        return len(self.phonemes)
+
+    @property
     def waiting(self) -> int:
-        return len(self.phonemes) - self.started
+        return self.segments - self.started
 
     @property
     def next_phonemes(self) -> int:
@@ -70,7 +81,7 @@ class _Job:
 
     @property
     def is_delivered(self) -> bool:
-        return self.made == len(self.phonemes) and self.unsent_s < _SILENCE_S
+        return self.made == self.segments and self.unsent_s < _SILENCE_S
 
 
 @dataclass(slots=True)
@@ -81,12 +92,14 @@ class _Listener:
     jobs: dict[int, _Job] = field(default_factory=dict)  # in order of arrival
 
     @property
+    def queue(self) -> Iterator[tuple[_Job, int]]:
+        """The segments that no step has taken yet, each as its job and its phonemes."""
+        return ((job, job.phonemes[index]) for job in self.jobs.values() for index in range(job.started, job.segments))
+
+    @property
     def head(self) -> tuple[int, _Job] | None:
         """The oldest job with a segment that no step has taken."""
-        for number, job in self.jobs.items():
-            if job.waiting:
-                return number, job
-        return None
+        return next(((number, job) for number, job in self.jobs.items() if job.waiting), None)
 
     @property
     def unsent_s(self) -> float:
@@ -165,13 +178,12 @@ class Scheduler:
         """Take a job with one segment for each of `phonemes` (how many it has), and give it a number.
 
         `paced`: the audio is played as it comes, so it need not be made long before; a file need not wait for that.
-        Raises `QueueFull` where too many segments wait, or where this listener would hear nothing for too long. A job
-        that is longer than the whole queue is taken when nothing else waits, because it would never fit later.
+        Raises `QueueFull` where this listener would hear nothing for too long, or where the engine's work for now, this
+        listener's own queue, or the memory for all of them is full. A job that is longer than a queue is taken when
+        nothing else is in it, because it would never fit later.
         """
         found = self._listeners.get(listener) or _Listener(self._resting.get(listener, -math.inf))
-        waiting = self.waiting
-        if waiting and waiting + len(phonemes) > self._max_waiting:
-            raise _full(self._room_s(min(waiting, waiting + len(phonemes) - self._max_waiting), now_s))
+        self._require_room(found, phonemes, now_s)
         silence_s = self.wait_s(now_s) - max(0.0, found.dry_s(found.unsent_s) - now_s)
         if silence_s > self._max_wait_s:
             raise _full(silence_s - self._max_wait_s)
@@ -181,6 +193,10 @@ class Scheduler:
         self._listener_of[self._jobs_seen] = listener
         found.jobs[self._jobs_seen] = _Job(tuple(phonemes), now_s, paced)
         return self._jobs_seen
+
+    def claimed(self, now_s: float) -> int:
+        """The segments that would bring every listener to its look-ahead: the engine's work for now."""
+        return sum(self._claim(listener, now_s) for listener in self._listeners.values())
 
     def tick(self, now_s: float) -> Step | Wake:
         """What to do now. While a step runs there is nothing to do."""
@@ -317,20 +333,43 @@ class Scheduler:
         takes_s = self._pace.takes_s(self._step_phonemes, len(self._step.pieces))
         return max(0.0, self._step_begun_s + takes_s - now_s)
 
-    def _room_s(self, excess: int, now_s: float) -> float:
+    def _require_room(self, listener: _Listener, phonemes: Sequence[int], now_s: float) -> None:
+        everybody, limit = self._listeners.values(), self._max_waiting
+        claims = self._claim(listener, now_s, phonemes) - self._claim(listener, now_s)
+        own = sum(job.waiting for job in listener.jobs.values())
+        for whose, used, more, room in (
+            (everybody, self.claimed(now_s), claims, limit),
+            ((listener,), own, len(phonemes), limit),
+            (everybody, self.waiting, len(phonemes), limit * _HELD_FACTOR),
+        ):
+            if used and more and used + more > room:
+                raise _full(self._room_s(whose, min(used, used + more - room), now_s))
+
+    def _claim(self, listener: _Listener, now_s: float, more: Sequence[int] = ()) -> int:
+        """How many of the listener's segments, and of `more`, it takes to bring it to its look-ahead."""
+        unsent_s = listener.unsent_s
+        room_s = self._look_ahead_s - max(unsent_s, listener.dry_s(unsent_s) - now_s)
+        claimed = 0
+        for phonemes in chain((phonemes for _, phonemes in listener.queue), more):
+            if room_s <= 0:
+                break
+            room_s -= max(_LEAST_SEGMENT_S, self._pace.lasts_s(phonemes))
+            claimed += 1
+        return claimed
+
+    def _room_s(self, whose: Iterable[_Listener], excess: int, now_s: float) -> float:
         """About how long until `excess` of the waiting segments have begun: the engine must get to them, and their
         listeners must have heard enough to be let have them."""
         opens_s: list[float] = []
-        phonemes = 0
-        for listener in self._listeners.values():
+        total = 0
+        for listener in whose:
             dry_s = max(now_s, listener.dry_s(listener.unsent_s))
-            for job in listener.jobs.values():
-                for count in job.phonemes[job.started :]:
-                    opens_s.append(dry_s - self._look_ahead_s if job.paced else now_s)
-                    dry_s += self._pace.lasts_s(count)
-                    phonemes += count
+            for job, phonemes in listener.queue:
+                opens_s.append(dry_s - self._look_ahead_s if job.paced else now_s)
+                dry_s += self._pace.lasts_s(phonemes)
+                total += phonemes
         opens_s.sort()
-        engine_s = self._pace.takes_s(phonemes * excess / len(opens_s), self._max_batch)
+        engine_s = self._pace.takes_s(total * excess / len(opens_s), self._max_batch)
         return max(opens_s[excess - 1] - now_s, self._step_left_s(now_s) + engine_s)
 
     def _listener(self, job: int) -> _Listener | None:

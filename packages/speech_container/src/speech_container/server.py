@@ -10,6 +10,7 @@ can still take back. There are no server-side WebSocket pings: behind minutes of
 read they would go unanswered in time; TCP keep-alive finds peers that are gone.
 """
 
+import errno
 import logging
 import os
 import socket
@@ -49,9 +50,10 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(1024)
     except OSError as error:
         listener.close()
-        raise PortUnavailable(
-            f"cannot listen on {host} port {port} ({error.strerror}); stop what uses it, or choose another with --port"
-        ) from error
+        advice = "give an address of this machine with --host"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            advice = "stop what uses it, or choose another with --port"
+        raise PortUnavailable(f"cannot listen on {host} port {port} ({error.strerror}); {advice}") from error
     listener.setblocking(False)
     return listener
 

@@ -140,8 +140,8 @@ class Service:
             engine=settings.engine,
             voices=narrator.voices.names if narrator else (),
             languages=narrator.languages if narrator else (),
-            formats=encoders.FORMATS,
-            sample_rates=encoders.SAMPLE_RATES_HZ,
+            formats=encoders.offered_formats(),
+            sample_rates=encoders.offered_rates_hz(),
             timestamps=False,
             latency=("exact",),
             limits={
@@ -164,7 +164,8 @@ class Service:
             batch_window_s=settings.batch_window_ms / 1000,
         )
         self._synthesis = synthesis
-        await asyncio.gather(synthesis.start(), *(asyncio.to_thread(check) for check in studio.checks))
+        codecs = asyncio.to_thread(encoders.offered_formats)  # the first call loads their libraries
+        await asyncio.gather(synthesis.start(), codecs, *(asyncio.to_thread(check) for check in studio.checks))
         voice = VoiceOptions().voice if VoiceOptions().voice in studio.narrator.voices.names else None
         options = VoiceOptions(voice=voice or studio.narrator.voices.names[0])
         try:

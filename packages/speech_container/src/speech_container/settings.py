@@ -43,8 +43,9 @@ class Settings:
     """The longest text of one request, in characters."""
     max_message_bytes: int = _setting(2 * 1024 * 1024, 1024, 64 * 1024 * 1024)
     """The largest WebSocket message or HTTP body. A larger message closes the socket (1009); a larger body gets 413."""
-    max_waiting_segments: int = _setting(1024, 1, 100_000)
-    """Segments (about a sentence each) that may wait for the engine, over all requests; past it: busy."""
+    max_waiting_segments: int = _setting(256, 1, 100_000)
+    """Segments (about a sentence each) that may wait for the engine; past it: busy. Bounds each listener's queue, and
+    what brings all listeners together to their look-ahead."""
     max_waiting_requests: int = _setting(32, 1, 10_000)
     """Requests that one session may have unanswered, and that may wait for their phonemes; past it: busy."""
     look_ahead_s: float = _setting(10.0, 0.1, 3600)

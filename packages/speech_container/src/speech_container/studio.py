@@ -41,38 +41,60 @@ def open_studio(settings: Settings) -> Studio:
     if settings.engine == "tone":
         return Studio(ToneEngine(), Narrator(SpellingFrontEnd(), Spelling(), VoiceBook.of_tones()), ())
     if settings.engine not in installed_engines():
+        advice = "; install the extra `speech-container[torch]`" if settings.engine == "torch" else ""
         raise EngineUnavailable(
             f"the {settings.engine} engine is not in this installation, which has {' and '.join(installed_engines())}"
+            f"{advice}"
         )
     from speech_text import FrontEnd
 
-    weights = open_weights(settings.weights)
+    weights = open_weights(settings.weights, safetensors=settings.engine == "torch")
     engine = _engine(settings, weights)
     front_end = FrontEnd(weights.vocabulary)
     narrator = Narrator(front_end, weights.vocabulary, VoiceBook.of_weights(weights))
     return Studio(engine, narrator, (weights.verify, lambda: front_end.load(WARM_LANGUAGE)))
 
 
-def open_weights(given: Path | None) -> "WeightsDirectory":
-    """The directory that was given, the platform's, or the packaged weights. Raises `kokoro_weights.WeightsError`."""
+def open_weights(given: Path | None, *, safetensors: bool = False) -> "WeightsDirectory":
+    """The directory that was given, the platform's, or the packaged weights. Raises `kokoro_weights.WeightsError`.
+
+    `safetensors`: the packaged ones get a safetensors model too; the others hold what they hold.
+    """
     from kokoro_weights import WeightsDirectory, prepare
 
     if given is not None:
         return WeightsDirectory.open(given)
     if (PLATFORM_WEIGHTS / "manifest.json").is_file():
         return WeightsDirectory.open(PLATFORM_WEIGHTS)
-    return prepare("packages")
+    return prepare("packages", safetensors=safetensors)
 
 
 def installed_engines() -> tuple[str, ...]:
     """The engines that this installation can run."""
-    found = {"onnx": importlib.util.find_spec("onnxruntime") is not None, "tone": True}
-    return tuple(name for name, is_there in found.items() if is_there)
+    needs = {"onnx": ("onnxruntime",), "tone": (), "torch": ("kokoro", "safetensors", "torch")}
+    return tuple(name for name, modules in needs.items() if all(map(importlib.util.find_spec, modules)))
 
 
 def _engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
+    if settings.engine == "torch":
+        return _torch_engine(settings, weights)
     from .onnx_engine import OnnxEngine  # here: only where it is asked for
 
     if weights.onnx_model is None:
         raise EngineUnavailable(f"the onnx engine needs an ONNX model, and the weights in {weights.path} have none")
     return OnnxEngine(weights.onnx_model, threads=settings.engine_threads)
+
+
+def _torch_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
+    if weights.safetensors_model is None:
+        raise EngineUnavailable(
+            f"the torch engine needs a safetensors model, and the weights in {weights.path} have none; "
+            "make a directory that has one: `kokoro-weights prepare --safetensors --directory DIR`"
+        )
+    try:
+        from .torch_engine import TorchEngine
+    except ImportError as error:
+        raise EngineUnavailable(
+            f"the torch engine cannot be imported ({error}); install the extra `speech-container[torch]`"
+        ) from error
+    return TorchEngine(weights.safetensors_model, weights.config, threads=settings.engine_threads)

@@ -19,11 +19,11 @@ from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from .delivery import Delivery, cancelled
-from .encoders import SAMPLE_BYTES
 from .errors import Refusal
+from .pcm import SAMPLE_BYTES
 from .service import Service
 from .session import Begin, Send, Session, Stop, Turn
-from .synthesis import Recitation
+from .synthesis import Recitation, Spoken
 
 logger = logging.getLogger(__name__)
 
@@ -146,19 +146,24 @@ class Conversation:
         framer = AudioFramer(self._settings.frame_bytes, sample_bytes)
         await self._send_event(delivery.start())
         async for spoken in recitation:
-            for frame in framer.feed(delivery.feed(spoken)):
-                if turn.cancelled:
-                    break
-                await self._send_audio(frame)
-            else:
+            if await self._deliver_line(turn, delivery, framer, spoken):
                 delivery.delivered(spoken)
             recitation.delivered(spoken.waveform.duration_s)
         if not turn.cancelled:
-            for frame in framer.feed(delivery.flush()) + framer.flush():
+            for frame in framer.feed(await delivery.flush()) + framer.flush():
                 await self._send_audio(frame)
         ending = delivery.cancelled() if turn.cancelled else delivery.complete(recitation.queue_s or 0.0)
         await self._send_event(ending)
         log_end(delivery, len(request.text), cancelled=turn.cancelled)
+
+    async def _deliver_line(self, turn: Turn, delivery: Delivery, framer: AudioFramer, spoken: Spoken) -> bool:
+        """Encode and send one line; False where the turn was cancelled before its last frame."""
+        for piece in delivery.pieces(spoken):
+            for frame in framer.feed(await delivery.encode(piece)):
+                if turn.cancelled:
+                    return False
+                await self._send_audio(frame)
+        return True
 
     async def _send_event(self, event: KnownEvent) -> None:
         await self._send({"type": "websocket.send", "text": render_event(event)})

@@ -6,9 +6,8 @@ OpenAI's names (`input`, `response_format`, `model`) are understood beside ours;
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from .errors import ErrorCode, MessageError
 from .json_object import parse_object
-from .messages import DEFAULT_MAX_TEXT_CHARS, AudioFormat, FieldReader, Synthesize, read_synthesize
+from .messages import DEFAULT_MAX_TEXT_CHARS, AudioFormat, FieldReader, Synthesize, not_an_object, read_synthesize
 
 Transport = Literal["binary", "sse"]
 _OPENAI_NAMES: Final = {"input": "text", "response_format": "format"}
@@ -32,7 +31,7 @@ def parse_invocation(
     """Raises `MessageError` with what the caller should be told; never anything else."""
     fields = parse_object(body)
     if fields is None:
-        raise MessageError(ErrorCode.INVALID_JSON, "the body is one JSON object in UTF-8")
+        raise not_an_object(body, "the body")
     ours = {_OPENAI_NAMES.get(name, name): value for name, value in fields.items()} | fields
     reader = FieldReader(ours)
     return Invocation(

@@ -95,7 +95,7 @@ def parse_message(data: bytes | str, *, max_text_chars: int = DEFAULT_MAX_TEXT_C
     """The message in one frame. Raises `MessageError` with what the client should be told; never anything else."""
     fields = parse_object(data)
     if fields is None:
-        raise _not_an_object(data)
+        raise not_an_object(data, "a message")
     reader = FieldReader(fields)
     kind = fields.get("type", "synthesize" if "text" in fields else None)
     match kind:
@@ -163,6 +163,15 @@ def read_synthesize(
     )
 
 
+def not_an_object(data: bytes | str, what: str) -> MessageError:
+    """The complaint, to be raised. Valid JSON of another kind is an invalid message; anything else is invalid JSON."""
+    try:
+        parse_value(data)
+    except (ValueError, RecursionError):
+        return MessageError(ErrorCode.INVALID_JSON, f"{what} is one JSON object in UTF-8; this is not JSON")
+    return MessageError(ErrorCode.INVALID_MESSAGE, f"{what} is one JSON object; this is JSON of another kind")
+
+
 class FieldReader:
     """Typed access to a message's fields; every complaint carries the message's `request_id`."""
 
@@ -228,15 +237,6 @@ class FieldReader:
 
 
 _TYPES = ("synthesize", "text", "cancel", "hello", "ping", "close")
-
-
-def _not_an_object(data: bytes | str) -> MessageError:
-    """Valid JSON of another kind is an invalid message; anything else is invalid JSON."""
-    try:
-        parse_value(data)
-    except (ValueError, RecursionError):
-        return MessageError(ErrorCode.INVALID_JSON, "a message is one JSON object in UTF-8; this is not JSON")
-    return MessageError(ErrorCode.INVALID_MESSAGE, "a message is one JSON object; this is JSON of another kind")
 
 
 def _read_text(reader: FieldReader, max_text_chars: int) -> Text:

@@ -10,15 +10,19 @@ from speech_text.front_end import FrontEnd
 from speech_text.languages import languages, voice_language
 from speech_text.segments import Segment, Word
 from speech_text.sentence_chunker import IncrementalSentenceChunker
+from speech_text.speakable import DEFAULT_RULES, Rule, SpeakableFilter
 
 __all__ = [
+    "DEFAULT_RULES",
     "KOKORO_SYMBOLS",
     "FrontEnd",
     "IncrementalSentenceChunker",
     "LanguageUnsupported",
     "LexiconInvalid",
     "NothingToSay",
+    "Rule",
     "Segment",
+    "SpeakableFilter",
     "SpeechTextError",
     "Word",
     "languages",

@@ -7,17 +7,17 @@ unknown, and a token that misaki passes over in silence ("9" in "x9y") is said a
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from speech_text.errors import LanguageUnsupported
+from speech_text.scripts import is_readable
 from speech_text.spoken import Override, Spoken
 
 _UNKNOWN = "❓"
+_HYPHENS = ("-", "‑", "–")
 _ALNUM = re.compile(r"[^\W_]")
-#: Scripts (first words of Unicode character names) whose letters espeak reads in an English sentence.
-_READABLE = ("LATIN", "GREEK", "CYRILLIC", "DEVANAGARI", "FULLWIDTH", "MODIFIER", "DIGIT", "SUPERSCRIPT", "SUBSCRIPT")
 
 
 class EnglishPronouncer:
@@ -52,15 +52,18 @@ class EnglishPronouncer:
 
     def __call__(self, text: str, overrides: Sequence[Override] = ()) -> list[Spoken]:
         """See `Pronouncer`."""
-        preprocessed = _features(text, overrides)
-        _, tokens = self._g2p(text, preprocess=lambda _: preprocessed)
+        shown, places, overrides = _join_letters(text, overrides)
+        preprocessed = self._features(shown, overrides)
+        _, tokens = self._g2p(shown, preprocess=lambda _: preprocessed)
         spoken: list[Spoken] = []
         at = 0
         for token in tokens:
             end = at + len(token.text)
-            spoken.append(self._token(text, at, end, token.phonemes, bool(token.whitespace)))
+            said = self._token(shown, at, end, token.phonemes, bool(token.whitespace))
+            last = places[said.end - 1] + 1 if said.end > said.start else places[said.start]
+            spoken.append(replace(said, start=places[said.start], end=last))
             at = end + len(token.whitespace)
-        return spoken
+        return _with_its_stop(text, spoken)
 
     def _token(self, text: str, start: int, end: int, phonemes: str | None, spaced: bool) -> Spoken:
         while start < end and text[start].isspace():
@@ -76,32 +79,67 @@ class EnglishPronouncer:
         phonemes, _ = self._g2p(" ".join(character for character in word if character.isalnum()), preprocess=None)
         return str(phonemes)
 
+    def _features(
+        self, text: str, overrides: Sequence[Override]
+    ) -> tuple[str, list[str], dict[int, str | int | float]]:
+        """What misaki's own preprocessor makes of `[word](/phonemes/)`: text, tokens, and features by token."""
+        tokens: list[str] = []
+        features: dict[int, str | int | float] = {}
+        done = 0
+        for override in overrides:
+            tokens.extend(text[done : override.start].split())
+            words = text[override.start : override.end]
+            phonemes = override.phonemes
+            if override.letters:
+                phonemes, _ = self._g2p.lexicon.get_NNP(words)
+            if phonemes is not None:
+                features[len(tokens)] = f"/{phonemes}"
+            elif override.stress is not None:
+                stress = override.stress
+                features[len(tokens)] = int(stress) if stress == int(stress) else stress
+            tokens.append(words)
+            done = override.end
+        tokens.extend(text[done:].split())
+        return text, tokens, features
+
     def _say_unknown_word(self, token: Any) -> tuple[str | None, int | None]:
         """misaki's fallback: espeak, for scripts that it can read."""
-        if not all(_is_readable(character) for character in token.text if character.isalnum()):
+        if not is_readable(token.text):
             return None, None
         phonemes, rating = self._fallback(token)
         return phonemes, rating
 
 
-def _is_readable(character: str) -> bool:
-    return character.isascii() or unicodedata.name(character, "").startswith(_READABLE)
-
-
-def _features(text: str, overrides: Sequence[Override]) -> tuple[str, list[str], dict[int, str | int | float]]:
-    """What misaki's own preprocessor makes of `[word](/phonemes/)`: the text, its tokens, and features by token."""
-    tokens: list[str] = []
-    features: dict[int, str | int | float] = {}
+def _join_letters(text: str, overrides: Sequence[Override]) -> tuple[str, list[int], list[Override]]:
+    """The text with `p m` as `PM`, which spaCy takes for one word, and where each of its characters was before."""
+    shown, places = "", list[int]()
+    moved: list[Override] = []
     done = 0
     for override in overrides:
-        tokens.extend(text[done : override.start].split())
-        words = text[override.start : override.end]
-        if override.phonemes is not None:
-            features[len(tokens)] = f"/{override.phonemes}"
-        elif override.stress is not None:
-            stress = override.stress
-            features[len(tokens)] = int(stress) if stress == int(stress) else stress
-        tokens.append(words)
+        shown += text[done : override.start]
+        places += range(done, override.start)
+        if shown.endswith(_HYPHENS):
+            shown = shown[:-1] + " "  # spaCy takes `4-AWS` for one word, and misaki would drop the 4
+        start = len(shown)
+        inside = [i for i in range(override.start, override.end) if not override.letters or not text[i].isspace()]
+        shown += "".join(text[i].upper() if override.letters else text[i] for i in inside)
+        places += inside
+        moved.append(replace(override, start=start, end=len(shown)))
         done = override.end
-    tokens.extend(text[done:].split())
-    return text, tokens, features
+        if text[done : done + 1] in _HYPHENS and text[done + 1 : done + 2].isalnum():
+            shown += " "
+            places.append(done)
+            done += 1
+    return shown + text[done:], [*places, *range(done, len(text) + 1)], moved
+
+
+def _with_its_stop(text: str, spoken: list[Spoken]) -> list[Spoken]:
+    """spaCy keeps the stop of `I.` in the word and misaki then drops it: the sentence's last stop is put back."""
+    if not spoken or not spoken[-1].phonemes or spoken[-1].end - spoken[-1].start < 2:
+        return spoken
+    last = spoken[-1]
+    stop = text[last.end - 1]
+    if stop not in ".!?" or last.phonemes[-1] in ".!?…":
+        return spoken
+    word = replace(last, end=last.end - 1, spaced=False)
+    return [*spoken[:-1], word, Spoken(last.end - 1, last.end, stop, last.spaced)]

@@ -1,26 +1,31 @@
 """From a text as sent to segments of phonemes: the pipeline that composes this package's steps.
 
-    text ─ clean ─ sentences ─ long runs broken ─ pronounce ─ sounds ─ segments
+    text ─ readings (sentences, markup out, normalised) ─ pronounce ─ sounds ─ segments
 
 Each step is a pure function in a module of its own; this one holds what must be kept between calls: the loaded
 languages, and a lock for each, since misaki, spaCy's pipeline and espeak are not made for two threads at once.
 """
 
+import re
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
 
 from speech_text import lexicon as lexicons
-from speech_text.cleaning import break_long_runs, clean
-from speech_text.errors import LanguageUnsupported, NothingToSay
+from speech_text.errors import NothingToSay
 from speech_text.languages import spoken_language
+from speech_text.reading import readings
 from speech_text.segments import Segment, pack, sounds
-from speech_text.sentence_chunker import IncrementalSentenceChunker
-from speech_text.spoken import Pronouncer
+from speech_text.speakable import DEFAULT_RULES, Rule
+from speech_text.spoken import Pronouncer, Spoken
 from speech_text.traced import Traced
 
 #: The model's position table has 512 rows, of which the start and end marks take two (kokoro's `KModel`).
 MAX_PHONEMES = 510
+#: Read once when a language is loaded, so that the rules are compiled and CLDR's names are in memory.
+_WARM_UP = "$1, 2 km."
 
 
 def _english(*, british: bool) -> Pronouncer:
@@ -29,9 +34,37 @@ def _english(*, british: bool) -> Pronouncer:
     return EnglishPronouncer(british=british)
 
 
+def _world(language: str) -> Pronouncer:
+    from speech_text.world import WorldPronouncer
+
+    return WorldPronouncer(language)
+
+
+def _japanese() -> Pronouncer:
+    from speech_text.japanese import JapanesePronouncer
+
+    return JapanesePronouncer()
+
+
+def _mandarin() -> Pronouncer:
+    from speech_text.mandarin import MandarinPronouncer
+
+    return MandarinPronouncer()
+
+
 _PRONOUNCERS: Mapping[str, Callable[[], Pronouncer]] = {
-    "en-us": lambda: _english(british=False),
-    "en-gb": lambda: _english(british=True),
+    "en-us": partial(_english, british=False),
+    "en-gb": partial(_english, british=True),
+    **{language: partial(_world, language) for language in ("es", "fr", "hi", "it", "pt-br")},
+    "ja": _japanese,
+    "zh": _mandarin,
+}
+#: Modules that a language cannot do without, from the extras `g2p`, `ja` and `zh`.
+_NEEDS = {
+    "en-us": ("misaki", "spacy", "en_core_web_sm"),
+    "en-gb": ("misaki", "spacy", "en_core_web_sm"),
+    "ja": ("misaki", "fugashi", "unidic_lite", "mojimoji"),
+    "zh": ("misaki", "jieba", "pypinyin", "cn2an"),
 }
 
 
@@ -53,19 +86,27 @@ class FrontEnd:
     Args:
         vocabulary: the symbols that the model knows (Kokoro's `config.json`, key `vocab`); a mapping's keys are used.
         max_phonemes: longest segment, in phonemes.
+        rules: how markup is taken out; see `speech_text.speakable`.
     """
 
-    def __init__(self, vocabulary: Mapping[str, int] | Collection[str], *, max_phonemes: int = MAX_PHONEMES) -> None:
+    def __init__(
+        self,
+        vocabulary: Mapping[str, int] | Collection[str],
+        *,
+        max_phonemes: int = MAX_PHONEMES,
+        rules: Iterable[Rule] = DEFAULT_RULES,
+    ) -> None:
         if not 1 <= max_phonemes <= MAX_PHONEMES:
             raise ValueError(f"max_phonemes must be from 1 to {MAX_PHONEMES}, got {max_phonemes}")
         self._vocabulary = frozenset(vocabulary)
         self._max_phonemes = max_phonemes
+        self._rules = tuple(rules)
         self._languages = {tag: _Language(make) for tag, make in _PRONOUNCERS.items()}
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The tags that `segments` can pronounce, loaded or not; a server tells its clients these."""
-        return tuple(self._languages)
+        """The tags that `segments` can pronounce in this installation, loaded or not; a server tells its clients."""
+        return tuple(tag for tag in self._languages if all(map(find_spec, _NEEDS.get(tag, ("misaki", "phonemizer")))))
 
     def load(self, language: str) -> None:
         """Load a language now rather than on its first use (about five seconds for English).
@@ -75,7 +116,9 @@ class FrontEnd:
         """
         found = self._language(language)
         with found.lock:
-            self._engine(found)
+            pronounce = self._engine(found)
+            for reading in readings(_WARM_UP, language):
+                pronounce(reading.text.text, reading.overrides)
 
     def segments(self, text: str, language: str = "en-us", lexicon: Mapping[str, str] | None = None) -> list[Segment]:
         """The text as segments, in order; together their words are all the words of the text.
@@ -93,41 +136,37 @@ class FrontEnd:
         lexicon = lexicon or {}
         lexicons.check(lexicon, self._vocabulary)
         found = self._language(language)
-        cleaned = clean(Traced.of(text))
         result: list[Segment] = []
-        for sentence in _sentences(cleaned, language):
-            readable = break_long_runs(sentence)
-            overrides = lexicons.find(lexicon, readable.text)
+        for reading in readings(text, language, lexicon, self._rules):
             with found.lock:
-                tokens = self._engine(found)(readable.text, overrides)
-            result.extend(pack(sounds(tokens, readable, self._vocabulary), text, self._max_phonemes))
+                tokens = self._engine(found)(reading.text.text, reading.overrides)
+            result.extend(pack(sounds(tokens, reading.text, self._vocabulary), text, self._max_phonemes))
         audible = _audible(result)
         if not audible:
             raise NothingToSay(_nothing(text, result))
         return audible
 
+    def phonemes(self, phonemes: str) -> list[Segment]:
+        """Raw phonemes as segments: what is between spaces is a word, and ranges are into `phonemes`.
+
+        Raises:
+            NothingToSay: no symbol of it makes a sound.
+        """
+        tokens = [Spoken(found.start(), found.end(), found[0], True) for found in re.finditer(r"\S+", phonemes)]
+        heard = sounds(tokens, Traced.of(phonemes), self._vocabulary)
+        audible = _audible(pack(heard, phonemes, self._max_phonemes))
+        if not audible:
+            raise NothingToSay(f"none of the {len(phonemes)} symbols is a sound that the voice knows")
+        return audible
+
     def _language(self, language: str) -> _Language:
-        tag = spoken_language(language)
-        if tag not in self._languages:
-            raise LanguageUnsupported(f"language {tag!r} cannot be spoken yet; one of {', '.join(self._languages)} can")
-        return self._languages[tag]
+        return self._languages[spoken_language(language)]
 
     @staticmethod
     def _engine(found: _Language) -> Pronouncer:
         if found.pronounce is None:
             found.pronounce = found.make()
         return found.pronounce
-
-
-def _sentences(traced: Traced, language: str) -> list[Traced]:
-    chunker = IncrementalSentenceChunker(language)
-    parts: list[Traced] = []
-    at = 0
-    for sentence in (*chunker.feed(traced.text), *chunker.flush()):
-        start = traced.text.index(sentence, at)
-        at = start + len(sentence)
-        parts.append(traced.part(start, at))
-    return parts
 
 
 def _audible(segments: list[Segment]) -> list[Segment]:

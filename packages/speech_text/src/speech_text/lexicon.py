@@ -1,6 +1,7 @@
-"""A caller's own pronunciations: word → phonemes in Kokoro's alphabet.
+"""A caller's own pronunciations: word → phonemes in Kokoro's alphabet, or word → respelling.
 
-A lexicon belongs to a request or a session ("Siobhan" → "ʃɪvˈɔn"). Entries match whole words; one spelled in small
+A lexicon belongs to a request or a session: `{"Siobhan": "ʃɪvˈɔn"}`. A value that begins with `=` is a respelling in
+ordinary letters: `{"Siobhan": "=Shivawn"}`. Entries match whole words; one spelled in small
 letters matches any capitalisation, one with capitals only itself.
 """
 
@@ -10,6 +11,8 @@ from collections.abc import Collection, Mapping
 from speech_text.errors import LexiconInvalid
 from speech_text.spoken import Override
 
+#: What a respelling begins with.
+RESPELLED = "="
 #: Bounds that keep a request's lexicon from costing more than its text.
 MAX_ENTRIES = 1000
 MAX_CHARS = 100
@@ -28,6 +31,10 @@ def check(lexicon: Mapping[str, str], vocabulary: Collection[str]) -> None:
             raise LexiconInvalid(f"a lexicon entry needs a word and its phonemes, got {word[:35]!r}: {phonemes[:35]!r}")
         if len(word) > MAX_CHARS or len(phonemes) > MAX_CHARS:
             raise LexiconInvalid(f"a lexicon entry has at most {MAX_CHARS} characters; {word[:35]!r} has more")
+        if phonemes.startswith(RESPELLED):
+            if not any(character.isalnum() for character in phonemes):
+                raise LexiconInvalid(f"the respelling of {word[:35]!r} has no letters, got {phonemes[:35]!r}")
+            continue
         strange = sorted({symbol for symbol in phonemes if symbol not in vocabulary})
         if strange:
             raise LexiconInvalid(

@@ -102,7 +102,7 @@ def _fit(sentence: Sequence[Sound], max_phonemes: int) -> list[list[Sound]]:
 
 def _cut(part: Sequence[Sound]) -> int:
     """How many sounds of a full part to let go: up to the last clause in its second half, else the last word."""
-    for i in range(len(part) - 1, len(part) // 2, -1):
+    for i in range(len(part) - 1, len(part) // 2 - 1, -1):
         if part[i].spaced and part[i].phonemes and part[i].phonemes[-1] in _CLAUSE_ENDS:
             return i + 1
     for i in range(len(part) - 1, 0, -1):
@@ -180,5 +180,9 @@ def _is_sign(written: str) -> bool:
 
 
 def _word(source: str, start_char: int, end_char: int, phoneme_start: int, phoneme_end: int) -> Word:
-    end_char = max(start_char, end_char)
+    """The word, without the white space that a rewritten range may begin or end with."""
+    while start_char < end_char and source[start_char].isspace():
+        start_char += 1
+    while start_char < end_char and source[end_char - 1].isspace():
+        end_char -= 1
     return Word(source[start_char:end_char], start_char, end_char, phoneme_start, phoneme_end)

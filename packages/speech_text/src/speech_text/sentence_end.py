@@ -235,6 +235,8 @@ def _goes_on_unspaced(
     if not following.isalpha():
         return True
     if is_caseless_letter(following):
+        if kind_of(text, start, stop, after_stops, rules) is Kind.ELLIPSIS:
+            return True
         return not SPEAKABLE.search(text, index, stop) or kind_of(text, start, stop, after_stops, rules) in (
             Kind.ATTACHED,
             Kind.NAMED,

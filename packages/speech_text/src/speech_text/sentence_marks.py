@@ -37,8 +37,9 @@ OPENERS = {
 }
 CLOSERS = frozenset("".join(OPENERS.values()))
 QUOTES = frozenset("\"'“”„«»‹›‘’「」『』")
-#: Markdown emphasis and code marks: directly after a stop they belong to the sentence before.
-MARKUP = "*_~`"
+#: Markdown emphasis and code marks, and the selectors that draw ‼ as an emoji: directly after a stop they belong to the
+#: sentence before.
+MARKUP = "*_~`\ufe0e\ufe0f"
 
 #: Pictographs: Miscellaneous Symbols and Dingbats, Miscellaneous Symbols and Arrows (the emoji part), the pictograph
 #: planes; then joiners, selectors, skin tones, keycap enclosure and tag characters that go on with an emoji.

@@ -61,12 +61,12 @@ _ENGLISH = LanguageRules(
     language="en",
     attached=_words(
         """mx messrs mmes drs profs rev fr hon gov gen col maj capt cpt lt cmdr cdr adm sgt cpl pvt pres supt insp det
-        sen rep reps sens amb atty asst assoc adj brig bvt def ens mgr msgr ofc pfc rabbi sra srta aka fka
-        vis resp incl excl est viz ibid op"""
+        sen rep reps sens amb atty asst adj brig bvt def ens mgr msgr ofc pfc rabbi sra srta aka fka
+        vis resp incl excl est viz ibid op fig figs eq eqs ch chap pp pg para vol vols"""
     ),
     named=_words(
         """ft pt blvd ave av rd ln hwy pkwy pl sq ct dept dist div univ inst assn assoc govt natl intl mfg bldg apt ste
-        fl rm ext tel fax fig figs eq eqs ch chap pp p pg para vols eds trans jan feb mar apr jun jul aug
+        fl rm ext tel fax p eds trans jan feb mar apr jun jul aug
         sept sep oct nov dec mon tue tues wed thu thur thurs fri sat sun dc la ny nyc ba bs ma md phd jd mba
         rn bc ad bce ce vp pm ok cal calif colo conn fla ga ill ind kan ky mass mich minn miss mo mont neb
         nev okla ore pa penn tenn tex va vt wash wis wyo ont que mex min max avg temp misc orig cont"""
@@ -110,7 +110,7 @@ _SPANISH = LanguageRules(
         atte excmo excma ilmo ilma aprox ant"""
     ),
     named=_words(
-        """uu eeuu av avda c cl pza pl ctra dpto depto edo núm págs pág tel tlf vol cap art fig sl srl cía hnos ud uds
+        """uu eeuu av avda c cl pza pl ctra dpto depto edo núm págs pág tel tlf vol art fig sl srl cía hnos ud uds
         vd vds máx mín ref"""
     ),
     upper=_words("seg hrs kms km² sig ss dc ac"),
@@ -140,7 +140,7 @@ _FRENCH = LanguageRules(
         nov déc dim lun mer jeu ven sam hab max min cie sté sarl sa"""
     )
     - _words("mer no ch"),
-    upper=_words("etc h min s bd"),
+    upper=_words("etc h s "),
     numbered=_words("no nos art n° nº max min mer"),
     starters=_words(
         """je tu il elle on nous vous ils elles ce cet cette ces c j l d n s qu m t y le la les un une des du de mon ma
@@ -163,7 +163,7 @@ _GERMAN = LanguageRules(
         zzt idr ua ia einschl insb insbes tel nr nrn bd hl geb gest verh st allg gem lt betr"""
     ),
     named=_words(
-        """str abs abb kap jh jhd jan feb mär apr jun jul aug sept okt nov dez mo di mi do fr sa so gmbh ag kg max min
+        """str abs abb kap jh jhd jan feb mär apr jun jul aug sept okt nov dez mo di mi do sa so gmbh ag kg max min
         art aufl hrsg univ inst"""
     )
     - _words("so mag"),
@@ -191,7 +191,7 @@ _ITALIAN = LanguageRules(
         """sig sigg sigra signa dott dottssa dr prof profssa ing avv arch geom rag on sen gen col cap ten mons pes es
         spett egr gent illmo cfr ca circa ss s"""
     ),
-    named=_words("pag pagg art fig cap vol tel ac dc spa srl snc sas vle pzza nr tab min max"),
+    named=_words("pag pagg art fig vol tel ac dc spa srl snc sas vle pzza nr tab min max"),
     upper=_words("ecc etc"),
     numbered=_words("art n no"),
     starters=_words(
@@ -210,10 +210,10 @@ _ITALIAN = LanguageRules(
 _PORTUGUESE = LanguageRules(
     language="pt",
     attached=_words(
-        """sr sra srs sras srta dr dra drs prof profa profª eng arq exmo exma ilmo ilma d dª gen cel cap ten sgt pe fr
-        pex ex aprox sto sta"""
+        """exa sr sra srs sras srta dr dra drs prof profa profª eng arq exmo exma ilmo ilma d dª gen cel cap ten sgt pe
+        fr pex ex aprox sto sta"""
     ),
-    named=_words("av r al pça pç rod km apto ap pág págs núm nº fig vol cap art tel ltda cia eua ac dc máx mín"),
+    named=_words("av r al pça pç rod km apto ap pág págs núm nº fig vol art tel ltda cia eua ac dc máx mín"),
     upper=_words("etc h min seg"),
     numbered=_words("no art n ap al"),
     starters=_words(

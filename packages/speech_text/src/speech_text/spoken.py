@@ -21,12 +21,16 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Override:
-    """`text[start:end]` is to be said as `phonemes`, or with its stress changed by `stress` (misaki's scale)."""
+    """`text[start:end]` is to be said in a given way.
+
+    As `phonemes`; or with its stress changed by `stress` (misaki's scale, -2 to 2); or as the names of its `letters`.
+    """
 
     start: int
     end: int
     phonemes: str | None = None
     stress: float | None = None
+    letters: bool = False
 
 
 class Pronouncer(Protocol):

@@ -12,6 +12,8 @@ from speech_text.sentence_rules import LanguageRules
 #: How far back a token is looked for before a stop.
 _LONGEST_TOKEN = 48
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}[.\-]+){1,6}[^\W\d_]{1,2}")
+#: `3.` as in `am 3. Mai`, and `3.5.` as in `am 3.5. um zehn`.
+_ORDINAL = re.compile(r"\d{1,2}(?:\.\d{1,2})?")
 _EXCLAMATIONS = frozenset("!?")
 
 
@@ -55,6 +57,8 @@ def kind_of(text: str, start: int, stop: int, after_stops: int, rules: LanguageR
         return _letter_kind(text, start, index, token, rules)
     key = token.lower().replace(".", "").replace("-", "").replace("’", "'")
     dotted = _DOTTED.fullmatch(token) is not None
+    if not dotted and len(token) > 2 and token.isupper():
+        return Kind.PLAIN  # EST is no abbreviation of "established"
     for group, kind in (
         (rules.clock if dotted else (), Kind.CLOCK),
         (rules.attached, Kind.ATTACHED),
@@ -68,7 +72,7 @@ def kind_of(text: str, start: int, stop: int, after_stops: int, rules: LanguageR
         return Kind.CLOCK
     if dotted:
         return Kind.NAMED
-    if rules.ordinal_stops and token.isdigit() and len(token) <= 2:
+    if rules.ordinal_stops and _ORDINAL.fullmatch(token):
         return Kind.ORDINAL
     return Kind.PLAIN
 

@@ -10,6 +10,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+#: What a match becomes: a text that came from all of it; or parts, of which spans `(start, end)` of the searched text
+#: keep their own origins and strings are additions without one; or None for no change.
+New = str | tuple[str | tuple[int, int], ...] | None
+Replacement = str | Callable[[re.Match[str]], New]
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -38,40 +43,69 @@ class Traced:
         """`text[start:end]` with its origins."""
         return Traced(self.text[start:end], self.starts[start:end], self.ends[start:end])
 
-    def sub(self, pattern: re.Pattern[str], replace: str | Callable[[re.Match[str]], str | None]) -> Traced:
-        """Replace every match. A replacement came as a whole from all that it replaces.
+    def join(self, other: Traced) -> Traced:
+        """This text and then the other, which comes from later in the source."""
+        return Traced(self.text + other.text, self.starts + other.starts, self.ends + other.ends)
 
-        Where `replace` is called and returns None, or the replacement equals what was there, the match stays as it is.
-        A replacement that only shortens the match at its ends keeps the origins of what stays.
-        """
-        texts: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        done = 0
+    def insert(self, places: list[int], text: str) -> Traced:
+        """`text`, which came from nowhere, before each of the places (in order)."""
+        maker = _Maker(self)
+        for place in places:
+            maker.keep(maker.done, place)
+            maker.done = place
+            maker.add(text)
+        return maker.made()
+
+    def sub(self, pattern: re.Pattern[str], replace: Replacement) -> Traced:
+        """Replace every match; see `New` for what a replacement may be."""
+        maker = _Maker(self)
         for found in pattern.finditer(self.text):
             new = replace if isinstance(replace, str) else replace(found)
-            old = found.group()
-            if new is None or new == old:
+            if new is None or new == found[0]:
                 continue
             low, high = found.span()
-            texts.append(self.text[done:low])
-            starts.extend(self.starts[done:low])
-            ends.extend(self.ends[done:low])
-            done = high
-            if not new:
+            maker.keep(maker.done, low)
+            maker.done = high
+            if isinstance(new, str):
+                maker.replace(low, high, new)
                 continue
-            texts.append(new)
-            kept = old.find(new) if low < high else -1
-            if kept >= 0:
-                starts.extend(self.starts[low + kept : low + kept + len(new)])
-                ends.extend(self.ends[low + kept : low + kept + len(new)])
-            else:
-                first, last = self.range(low, high)
-                starts.extend([first] * len(new))
-                ends.extend([last] * len(new))
-        if not texts and done == 0:
-            return self
-        texts.append(self.text[done:])
-        starts.extend(self.starts[done:])
-        ends.extend(self.ends[done:])
-        return Traced("".join(texts), tuple(starts), tuple(ends))
+            for part in new:
+                if isinstance(part, str):
+                    maker.add(part)
+                else:
+                    maker.keep(*part)
+        return maker.made()
+
+
+class _Maker:
+    """Collects a new text from parts of an old one."""
+
+    def __init__(self, old: Traced) -> None:
+        self._old = old
+        self._texts: list[str] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self.done = 0
+
+    def keep(self, start: int, end: int) -> None:
+        self._texts.append(self._old.text[start:end])
+        self._starts.extend(self._old.starts[start:end])
+        self._ends.extend(self._old.ends[start:end])
+
+    def add(self, text: str) -> None:
+        at = self._ends[-1] if self._ends else self._old.range(self.done, self.done)[0]
+        self._texts.append(text)
+        self._starts.extend([at] * len(text))
+        self._ends.extend([at] * len(text))
+
+    def replace(self, low: int, high: int, text: str) -> None:
+        first, last = self._old.range(low, high)
+        self._texts.append(text)
+        self._starts.extend([first] * len(text))
+        self._ends.extend([last] * len(text))
+
+    def made(self) -> Traced:
+        if not self._texts:
+            return self._old
+        self.keep(self.done, len(self._old.text))
+        return Traced("".join(self._texts), tuple(self._starts), tuple(self._ends))
