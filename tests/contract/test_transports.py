@@ -231,6 +231,22 @@ async def test_a_session_speaks_one_text_after_the_other(kind: str, certificates
         await session.ping()
 
 
+async def test_a_text_is_spoken_as_it_is_written(kind: str, certificates: Certificates) -> None:
+    async with session_to(kind, certificates) as session:
+        context = await session.open_context()
+        behind = await session.send("Behind.")
+        for token in ("Grü", "ße, ", "🎈 and all."):
+            await context.write(token)
+        await context.finish()
+        session.finish()
+        events = await rest(session)
+    spoken = {
+        request_id: sound([e for e in events if e.request_id == request_id]) for request_id in (context.id, behind)
+    }
+    assert spoken == {context.id: spell("Grüße, 🎈 and all."), behind: spell("Behind.")}
+    assert events[0].request_id == context.id
+
+
 async def test_pipelined_requests_are_answered_in_order(kind: str, certificates: Certificates) -> None:
     texts = [f"Sentence number {number}. " * 200 for number in range(20)]
     async with session_to(kind, certificates) as session:

@@ -175,13 +175,30 @@ async def test_one_word_without_a_full_stop_is_spoken() -> None:
 
 
 async def test_what_has_nothing_to_say_is_passed_over_in_silence() -> None:
-    code = "```\nx = 1\n```"
+    code = "🎉"
     voice = ScriptedVoice(refuse=ErrorEvent.of(ErrorCode.TEXT_EMPTY, "there is nothing to speak"))
     events = await collect(run_bidi(ASK, services(ScriptedText([code]), voice)))
     assert voice.texts
     assert text_of(events) == code
     assert last_of(events, AgentEnd).ttfa_ms is None
     assert types_of(events) == ["agent_start", "text_delta", "agent_end"]
+
+
+async def test_a_code_block_is_written_and_not_spoken_however_it_is_cut() -> None:
+    answer = "Run this.\n```python\nx = 1. Then y.\nprint(x)\n```\nThat is all."
+    voice = ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(ScriptedText(list(answer)), voice)))
+    assert text_of(events) == answer
+    assert [text.split("\n")[0] for text in voice.texts] == ["Run this.", "That is all."]
+    assert "x = 1" not in "".join(voice.texts)
+    last_of(events, AgentEnd)
+
+
+async def test_only_a_code_block_ends_clearly_and_silently() -> None:
+    voice = ScriptedVoice()
+    events = await collect(run_bidi(ASK, services(ScriptedText(list("```\nx = 1\n```")), voice)))
+    assert "".join(voice.texts).strip() == ""
+    assert last_of(events, AgentEnd).ttfa_ms is None
 
 
 async def test_a_refused_voice_is_one_error_and_the_text_goes_on() -> None:

@@ -181,3 +181,34 @@ def test_ids_are_told_apart_and_show_their_order() -> None:
     assert first.endswith("-1")
     assert second.endswith("-2")
     assert next(others) != first
+
+
+def test_an_open_context_at_the_head_has_no_deadline_until_it_is_written() -> None:
+    book = RequestLedger(LIMITS, now_s=0)
+    book.sent("c", now_s=0, is_open=True)
+    book.sent("behind", now_s=1)
+    assert due(book) is None
+    book.written("c", now_s=100)
+    assert due(book) == (130, "first audio", "c")
+
+
+def test_silence_in_a_context_counts_from_when_it_was_written() -> None:
+    book = RequestLedger(LIMITS, now_s=0)
+    book.sent("c", now_s=0, is_open=True)
+    book.absorb(start("c"), 1)
+    book.frame_came(2)
+    book.absorb(SOUND, 2)
+    assert due(book) is None
+    book.written("c", now_s=50)
+    assert due(book) == (65, "next frame", "c")
+    book.written("c", now_s=60)
+    assert due(book) == (65, "next frame", "c")
+
+
+def test_a_context_that_ends_early_leaves_nothing_open() -> None:
+    book = RequestLedger(LIMITS, now_s=0)
+    book.sent("c", now_s=0, is_open=True)
+    book.absorb(ErrorEvent("c", "busy", "…"), 1)
+    assert book.in_flight == ()
+    book.sent("c", now_s=2)
+    assert due(book) == (32, "first audio", "c")

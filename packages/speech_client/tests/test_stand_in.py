@@ -2,10 +2,13 @@ from speech_client import MemoryTransport, spell, stand_in
 from speech_client.transport import Connection
 from speech_protocol import (
     Audio,
+    Cancel,
     ServerEvent,
+    SynthesisCancelled,
     SynthesisComplete,
     SynthesisStart,
     Synthesize,
+    Text,
     VoiceOptions,
     classify,
     read_frame,
@@ -42,3 +45,14 @@ async def test_the_stand_in_keeps_the_contract() -> None:
     assert event.type == "session_closed"
     assert await connection.receive() is None
     await connection.close(1)
+
+
+async def test_the_stand_in_speaks_contexts_in_the_order_of_their_first_messages() -> None:
+    connection = await MemoryTransport(stand_in(), capacity=20).connect()
+    for message in (Text("a", "One"), Text("b", "Never"), Text("c", "Three.", flush=True), Cancel(context_id="b")):
+        await connection.send(render_message(message))
+    assert await answers(connection, 1) == [SynthesisCancelled("b", "", "Never", 0.0)]
+    await connection.send(render_message(Text("a", ".", flush=True)))
+    audio = [event for event in await answers(connection, 6) if isinstance(event, Audio)]
+    assert audio == [Audio(spell("One.")), Audio(spell("Three."))]
+    await connection.close(0)

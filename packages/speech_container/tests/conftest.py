@@ -14,6 +14,9 @@ import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from speech_container.engine import Utterance, Waveform
 from speech_container.narration import Narrator
 from speech_container.server import SpeechServer, bind
@@ -22,6 +25,7 @@ from speech_container.settings import Settings
 from speech_container.spelling import Spelling, SpellingFrontEnd
 from speech_container.studio import Studio
 from speech_container.tone_engine import ToneEngine
+from speech_container.tracing import Tracer
 from speech_container.voices import VoiceBook
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -251,6 +255,30 @@ def _tone(*pitches_hz: float, samples: int = 73_333) -> NDArray[np.float32]:
 def tone() -> Callable[..., NDArray[np.float32]]:
     """Makes tones: of which pitches in Hz, and how many samples."""
     return _tone
+
+
+class Spans:
+    """Where a tracer's spans end up in a test."""
+
+    def __init__(self) -> None:
+        self._exporter = InMemorySpanExporter()
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(self._exporter))
+        self.tracer = Tracer(provider)
+
+    @property
+    def finished(self) -> Sequence[ReadableSpan]:
+        return self._exporter.get_finished_spans()
+
+    @property
+    def by_name(self) -> dict[str, ReadableSpan]:
+        return {span.name: span for span in self.finished}
+
+
+@pytest.fixture
+def spans() -> Spans:
+    """A tracer and its spans."""
+    return Spans()
 
 
 def _tone_studio(engine: ToneEngine | None = None, checks: tuple[Callable[[], object], ...] = ()) -> Studio:

@@ -54,7 +54,7 @@ def line(stream: IO[str] | None) -> str:
 def test_it_serves_until_sigterm_and_exits_with_0(tone_server: "subprocess.Popen[str]") -> None:
     listening = line(tone_server.stdout)
     assert listening.startswith("speech-container: listening on http://127.0.0.1:")
-    assert line(tone_server.stdout).startswith("speech-container: ready (tone, 8 voices, ")
+    assert line(tone_server.stdout).startswith("speech-container: ready (tone, 54 voices, ")
     with urllib.request.urlopen(listening.rpartition(" ")[2] + "/ping", timeout=20) as reply:
         assert reply.status == 200
     tone_server.send_signal(signal.SIGTERM)

@@ -1,14 +1,22 @@
 """The real model on the CPU."""
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from kokoro_weights import WeightsDirectory, prepare
+from speech_container.alignment import word_times
 from speech_container.engine import FRAME_SAMPLES, Utterance
 from speech_container.errors import EngineFailed, EngineUnavailable
+from speech_container.narration import Narrator
 from speech_container.onnx_engine import OnnxEngine, with_output
+from speech_container.synthesis import Spoken
+from speech_container.voices import VoiceBook
+from speech_protocol import Synthesize, VoiceOptions
+from speech_text import FrontEnd
 
 HELLO = "həlˈO ðˈɛɹ."
 
@@ -77,3 +85,25 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     model.write_bytes(b"not a model")
     with pytest.raises(EngineUnavailable):
         OnnxEngine(model, threads=1).load()
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("speed", [0.7, 1.0, 1.5])
+def test_words_are_timed_where_they_are_heard(weights: WeightsDirectory, engine: OnnxEngine, speed: float) -> None:
+    narrator = Narrator(FrontEnd(weights.vocabulary), weights.vocabulary, VoiceBook.of_weights(weights))
+    text = "Pat took ten big cakes, Peter got a copy of a paper."
+    (line,) = narrator.script(Synthesize(text, VoiceOptions(speed=speed))).lines
+    (waveform,) = engine.synthesize([line.utterance])
+    times = word_times(Spoken(0, line, waveform))
+    assert [time.word for time in times] == re.findall(r"\w+", text)
+    assert all(one.end_s <= other.start_s for one, other in pairwise(times))
+    assert waveform.duration_s - 0.6 / speed < times[-1].end_s < waveform.duration_s
+
+    # Where the vowels are expected must fit the loudness better than any shift by more than two frames.
+    assert waveform.frames is not None
+    loudness = np.log(np.sqrt((waveform.samples.reshape(-1, 120) ** 2).mean(axis=1)) + 1e-3)  # in steps of 5 ms
+    openness = [1.0 if phoneme in "aæəɛɪiɑuʊɹAIOᵊ" else 0.0 for phoneme in f" {line.segment.phonemes} "]
+    expected = np.repeat(openness, waveform.frames * 5)
+    lead = round(waveform.lead_s / 0.005)
+    fits = [np.corrcoef(np.roll(loudness, lead + shift), expected)[0, 1] for shift in range(-40, 41)]
+    assert abs(int(np.argmax(fits)) - 40) <= 10

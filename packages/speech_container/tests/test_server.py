@@ -37,7 +37,8 @@ async def test_draining_finishes_what_runs_and_refuses_the_rest(start: Any) -> N
 
 
 async def test_draining_does_not_wait_for_ever(start: Any) -> None:
-    running = await start(drain_s=0)
+    running = await start()
+    running.server.drain_s = 0
     async with running.session() as socket:
         running.engine.hold()
         await socket.send(text="One. Two. Three.", request_id="long")
@@ -51,7 +52,8 @@ async def test_draining_does_not_wait_for_ever(start: Any) -> None:
 
 
 async def test_a_second_signal_ends_at_once(start: Any) -> None:
-    running = await start(drain_s=3600)
+    running = await start()
+    running.server.drain_s = 3600
     async with running.session() as socket:
         running.engine.hold()
         await socket.send(text="One.")

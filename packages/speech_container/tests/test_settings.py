@@ -33,6 +33,11 @@ def test_options_win_over_the_environment_where_they_are_given() -> None:
     assert (settings.port, settings.host) == (0, "::1")
 
 
+def test_metrics_may_be_named_without_our_prefix() -> None:
+    assert Settings.from_environment({"METRICS": "emf"}).metrics == "emf"
+    assert Settings.from_environment({"METRICS": "emf", "SPEECH_METRICS": "prometheus"}).metrics == "prometheus"
+
+
 def test_the_platforms_port_wins_over_ours() -> None:
     assert Settings.from_environment({"SPEECH_PORT": "9000", "SAGEMAKER_BIND_TO_PORT": "8123"}).port == 8123
 
@@ -44,8 +49,10 @@ def test_the_platforms_port_wins_over_ours() -> None:
         ("SPEECH_PORT", "65536"),
         ("SPEECH_ENGINE", "cuda"),
         ("SPEECH_LOG_LEVEL", "loud"),
-        ("SPEECH_DRAIN_S", "soon"),
-        ("SPEECH_DRAIN_S", "nan"),
+        ("SPEECH_SEND_TIMEOUT_S", "soon"),
+        ("SPEECH_SEND_TIMEOUT_S", "nan"),
+        ("SPEECH_METRICS", "statsd"),
+        ("METRICS", "statsd"),
         ("SPEECH_LOOK_AHEAD_S", "0"),
         ("SAGEMAKER_BIND_TO_PORT", "x"),
     ],

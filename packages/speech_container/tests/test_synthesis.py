@@ -1,12 +1,14 @@
 """The engine's thread and its recitations."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from speech_container.engine import Engine, Utterance, Waveform
 from speech_container.errors import EngineUnavailable, Refusal
+from speech_container.playback import Playback
 from speech_container.synthesis import Synthesis
 from speech_container.tone_engine import ToneEngine
 from speech_protocol import Synthesize
@@ -39,6 +41,24 @@ async def test_lines_arrive_in_order_with_their_text(script: Any, held_engine: A
     assert synthesis.jobs == 0
     await synthesis.stop()
     assert held_engine.closed
+
+
+async def test_what_a_listener_hears_is_kept(script: Any, held_engine: Any) -> None:
+    heard: list[tuple[float, float, float]] = []
+
+    class Recorder(Playback):
+        def arrived(self, at_s: float, audio_s: float, waited_s: float) -> None:
+            heard.append((at_s, audio_s, waited_s))
+
+    synthesis = make(held_engine)
+    await synthesis.start()
+    began_s = time.monotonic()
+    with synthesis.recite(1, script("One. Two.")) as recitation:
+        recitation.playback = Recorder()
+        spoken = [line async for line in recitation]
+    assert [audio_s for _, audio_s, _ in heard] == [line.waveform.duration_s for line in spoken]
+    assert all(began_s <= at_s - waited_s <= at_s <= time.monotonic() for at_s, _, waited_s in heard)
+    await synthesis.stop()
 
 
 async def test_listeners_share_batches(script: Any, held_engine: Any) -> None:

@@ -43,7 +43,12 @@ BROKEN = [
     ('{"text": "Hi.", "language": "tlh"}', "language_unsupported"),
     ('{"text": " \\n"}', "text_empty"),
     ('{"text": "?! ..."}', "text_empty"),
-    ('{"type": "text", "context_id": "c", "delta": "Hi."}', "invalid_message"),
+    ('{"type": "text", "delta": "Hi."}', "invalid_message"),
+    ('{"type": "text", "context_id": "c", "delta": 7}', "invalid_message"),
+    ('{"type": "text", "context_id": "c", "delta": "Hi.", "voice": "nobody"}', "voice_unknown"),
+    ('{"type": "text", "context_id": "c", "delta": "Hi.", "language": "tlh"}', "language_unsupported"),
+    ('{"type": "text", "context_id": "c", "delta": "?!", "flush": true}', "text_empty"),
+    ('{"type": "text", "context_id": "c", "flush": true}', "text_empty"),
 ]
 
 
@@ -209,7 +214,8 @@ async def test_ping_and_hello_are_answered_while_the_engine_is_busy(start: Any) 
     assert capabilities["engine"] == "tone"
     assert capabilities["formats"] == ["pcm", "wav", "mp3", "opus", "aac"]
     assert capabilities["sample_rates"] == [8000, 16000, 22050, 24000, 48000]
-    assert capabilities["limits"]["max_text_contexts"] == 0
+    assert capabilities["timestamps"] is True
+    assert capabilities["limits"]["max_text_contexts"] == 8
 
 
 async def test_a_session_that_waits_for_too_much_is_told_busy(start: Any) -> None:

@@ -187,3 +187,15 @@ def test_http_statuses_follow_the_contract() -> None:
     assert ErrorCode.REQUEST_STALE.http_status == 408
     assert ErrorCode.TEXT_TOO_LONG.http_status == 413
     assert ErrorCode.BUSY.http_status == 503
+
+
+@pytest.mark.parametrize("fault", [{"delta": 5}, {"speed": 9}, {"flush": "yes"}, {"delta": "x" * 11}])
+def test_a_faulty_text_message_names_its_context(fault: dict[str, Any]) -> None:
+    error = refused({"type": "text", "context_id": "c", "request_id": "other", **fault}, max_text_chars=10)
+    assert (error.request_id, error.context_id) == ("c", "c")
+
+
+def test_only_a_text_message_has_a_context() -> None:
+    error = refused({"type": "synthesize", "context_id": "c", "request_id": "r"})
+    assert (error.request_id, error.context_id) == ("r", None)
+    assert refused({"type": "text", "context_id": "", "delta": "Hi."}).context_id is None

@@ -55,6 +55,12 @@ def test_a_code_block_of_many_pieces_is_left_out_whole() -> None:
     assert filtered(f"Look:\n```\n{code}\n```\nThat is all.") == ["Look:", "That is all."]
 
 
+def test_pieces_for_another_filter_are_verbatim_but_for_code_that_reaches_over_their_edges() -> None:
+    speakable = SpeakableFilter()
+    pieces = ["**Run** `this`.", "Now:\n```sh", "rm -r x.", "```\nDone. ", "All in one:\n```\ny\n```\nGood."]
+    assert [speakable.outside_code(piece) for piece in pieces] == ["**Run** `this`.", "Now:", "", "Done.", pieces[-1]]
+
+
 def test_the_table_can_be_extended() -> None:
     extra = Rule("product", re.compile("K8s"), "Kubernetes")
     assert filtered("**K8s** runs.", (*DEFAULT_RULES, extra)) == ["Kubernetes runs."]

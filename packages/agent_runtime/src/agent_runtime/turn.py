@@ -14,6 +14,8 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from speech_text import SpeakableFilter
+
 from .answer_audio import AnswerAudio
 from .errors import ModelError
 from .events import AgentEnd, AgentErrorEvent, AgentEvent, AgentStart, TextDelta
@@ -60,6 +62,7 @@ class _Turn:
         self._cutter = cutter
         self._request_id = request_id
         self._timeline = Timeline(services.clock)
+        self._filter = SpeakableFilter()
 
     async def run(self, emit: Emit) -> None:
         timeline, request = self._timeline, self._request
@@ -94,8 +97,11 @@ class _Turn:
         return None
 
     async def _say(self, voice: Voice, sentences: list[str]) -> None:
+        """Hand over all but what lies inside a code block, which may reach over many sentences."""
         for sentence in sentences:
-            await voice.say(self._timeline.add(sentence))
+            place = self._timeline.add(sentence)
+            if spoken := self._filter.outside_code(sentence):
+                await voice.say(place, spoken)
 
     def _end(self) -> AgentEnd:
         timeline = self._timeline

@@ -64,15 +64,15 @@ class Voice:
         self._audio = audio
         self._timeline = timeline
         self._emit = emit
-        self._waiting: asyncio.Queue[int | None] = asyncio.Queue(MAX_WAITING_SENTENCES)
+        self._waiting: asyncio.Queue[tuple[int, str] | None] = asyncio.Queue(MAX_WAITING_SENTENCES)
         self._places: dict[str, int] = {}  # what was sent and is not yet answered
         self.settled = asyncio.Event()
         """Set once all is spoken or speaking has failed; everything about it has been emitted by then."""
 
-    async def say(self, place: int) -> None:
-        """Speak the timeline's sentence at `place` after those before it; forgotten once speaking has failed."""
+    async def say(self, place: int, text: str) -> None:
+        """Speak `text`, of the timeline's sentence at `place`, after those before it; forgotten once speaking failed."""
         if not self.settled.is_set():
-            await self._waiting.put(place)
+            await self._waiting.put((place, text))
 
     async def finish(self) -> None:
         """No sentence follows."""
@@ -94,8 +94,9 @@ class Voice:
             tasks.create_task(self._receive(session))
 
     async def _send(self, session: Session) -> None:
-        while (place := await self._waiting.get()) is not None:
-            request_id = await session.send(self._timeline.sentences[place].text, self._options)
+        while (waiting := await self._waiting.get()) is not None:
+            place, text = waiting
+            request_id = await session.send(text, self._options)
             self._places[request_id] = place
             self._timeline.sent(place)
         session.finish()

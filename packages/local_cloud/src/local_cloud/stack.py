@@ -23,7 +23,7 @@ from local_cloud.certificates import Certificates, create_certificates
 from local_cloud.errors import ServiceFailed
 from local_cloud.language_model import LanguageModel
 from local_cloud.processes import ServiceProcess
-from local_cloud.sagemaker_bidirectional import SageMakerBidirectional
+from local_cloud.sagemaker_bidirectional import BidirectionalSettings, SageMakerBidirectional
 from local_cloud.sagemaker_http import SageMakerHttp
 from local_cloud.signatures import Credentials
 
@@ -33,6 +33,7 @@ MODEL_ID: Final = "local.language-model-v1:0"
 RUNTIME_ARN: Final = f"arn:aws:bedrock-agentcore:{REGION}:000000000000:runtime/voice_agent-localhost"
 READY_S: Final = 120.0  # weights from a cold disk on a busy machine
 PING_INTERVAL_S: Final = 0.05
+ACCEPT_S: Final = 2.0  # not SageMaker's 0.25: here the language model and the engine share two cores with the gateway
 
 Step = Callable[[str], AbstractContextManager[object]]
 
@@ -152,6 +153,7 @@ class LocalStack:
                 certificates=self._certificates,
                 region=REGION,
                 port=settings.bidirectional_port,
+                settings=BidirectionalSettings(accept_timeout_s=ACCEPT_S),
             )
         )
         self.sagemaker = await life.enter_async_context(

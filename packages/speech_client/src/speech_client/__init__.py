@@ -17,6 +17,7 @@ from speech_protocol import (
     VoiceOptions,
 )
 
+from .context import SpeechContext
 from .credentials import AwsCredentials, CredentialSource, DefaultCredentials, StaticCredentials
 from .errors import (
     SpeechAccessDeniedError,
@@ -59,6 +60,7 @@ __all__ = [
     "SageMakerTransport",
     "SpeechAccessDeniedError",
     "SpeechConnectError",
+    "SpeechContext",
     "SpeechCredentialsError",
     "SpeechEndpointNotFoundError",
     "SpeechError",

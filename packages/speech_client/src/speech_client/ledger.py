@@ -80,6 +80,7 @@ class RequestLedger:
     def __init__(self, deadlines: Deadlines, now_s: float) -> None:
         self._deadlines = deadlines
         self._waiting: dict[str, None] = {}  # an ordered set
+        self._open: set[str] = set()  # of these, the contexts whose text is still being written
         self._current: str | None = None
         self._head_since_s = now_s
         self._heard_audio = False
@@ -95,11 +96,20 @@ class RequestLedger:
     def __contains__(self, request_id: str) -> bool:
         return request_id in self._waiting
 
-    def sent(self, request_id: str, now_s: float) -> None:
-        """A request is on its way."""
+    def sent(self, request_id: str, now_s: float, *, is_open: bool = False) -> None:
+        """A request is on its way; `is_open`: a context, of which more will be written."""
         if not self._waiting:
             self._next_head(now_s)
         self._waiting[request_id] = None
+        if is_open:
+            self._open.add(request_id)
+
+    def written(self, request_id: str, now_s: float) -> None:
+        """All of a context's text is on its way, or no more of it is wanted: from now on its audio is waited for."""
+        if request_id in self._open:
+            self._open.discard(request_id)
+            self._head_since_s = max(self._head_since_s, now_s)
+            self._last_frame_s = max(self._last_frame_s, now_s)
 
     def asked(self, now_s: float) -> None:
         """A `hello` or `ping` is on its way."""
@@ -148,8 +158,8 @@ class RequestLedger:
             return None
         limits = self._deadlines
         dues = []
-        if self._waiting:
-            head = next(iter(self._waiting))
+        head = next(iter(self._waiting), None)
+        if head is not None and head not in self._open:
             if self._heard_audio:
                 dues.append(Due(self._last_frame_s + limits.silence_s, "next frame", limits.silence_s, head))
             else:
@@ -172,6 +182,7 @@ class RequestLedger:
             return  # an error of the session, or a cancel that came after the end
         was_head = request_id == next(iter(self._waiting))
         del self._waiting[request_id]
+        self._open.discard(request_id)
         if was_head:
             self._next_head(now_s)
 

@@ -31,6 +31,7 @@ from speech_protocol import (
     SynthesisCancelled,
     SynthesisComplete,
     Synthesize,
+    Text,
     Timestamps,
     UnknownEvent,
     VoiceOptions,
@@ -41,6 +42,7 @@ from speech_protocol import (
 from .alarm import Alarm
 from .channel import Channel
 from .closing import to_the_end
+from .context import SpeechContext
 from .errors import (
     SpeechError,
     SpeechProtocolError,
@@ -133,7 +135,7 @@ class SpeechSession:
         self._check_may_speak()
         request_id = self._speaking = next(self._ids)
         try:
-            await self._submit(request_id, text, options)
+            await self._submit(request_id, Synthesize(text, options or VoiceOptions(), request_id))
             while self._speaking == request_id:
                 item = await self._next()
                 if item is None or item.request_id not in (request_id, None):
@@ -163,8 +165,25 @@ class SpeechSession:
         if self._speaking is not None:
             raise SpeechUsageError("send() and speak() do not mix: finish or leave the loop over speak() first")
         request_id = next(self._ids)
-        await self._submit(request_id, text, options)
+        await self._submit(request_id, Synthesize(text, options or VoiceOptions(), request_id))
         return request_id
+
+    async def open_context(self, options: VoiceOptions | None = None) -> SpeechContext:
+        """Begin a text that is still being written; the server speaks each sentence as it is complete.
+
+        It is answered as one request, in the place that it takes now, under its `id`. Waits and raises like `send`. No
+        deadline runs for its audio before it is finished, or cancelled with `cancel(context.id)`.
+        """
+        if self._speaking is not None:
+            raise SpeechUsageError("open_context() and speak() do not mix: finish or leave the loop over speak() first")
+        context_id = next(self._ids)
+        await self._submit(context_id, Text(context_id, "", options=options or VoiceOptions()), is_open=True)
+        return SpeechContext(
+            context_id,
+            say=lambda message: self._outbox.put(render_message(message)),
+            is_over=lambda: context_id not in self._ledger or context_id in self._muted,
+            finished=lambda: self._written((context_id,)),
+        )
 
     def finish(self) -> None:
         """Nothing more will be sent for now: `events()` ends once all is answered. A later `send` begins anew."""
@@ -182,12 +201,15 @@ class SpeechSession:
             yield item
 
     async def cancel(self, request_id: str | None = None, *, played_s: float | None = None) -> None:
-        """Stop a request, or all of them. Their audio that was not read yet is dropped at once.
+        """Stop a request or a context, or all of them. Their audio that was not read yet is dropped at once.
 
         `played_s`: how much of the request's audio the listener has heard; the server's `SynthesisCancelled`, which
-        comes as an event, tells accordingly what was spoken.
+        comes as an event, tells accordingly what was spoken. With it, a request that is already complete is answered
+        so as well: audio is sent faster than it is played.
         """
-        self._mute(self._ledger.in_flight if request_id is None else (request_id,), everything=request_id is None)
+        request_ids = self._ledger.in_flight if request_id is None else (request_id,)
+        self._mute(request_ids, everything=request_id is None)
+        self._written(request_ids)
         await self._outbox.put(render_message(Cancel(request_id=request_id, played_s=played_s)))
 
     async def hello(self) -> Capabilities:
@@ -265,16 +287,20 @@ class SpeechSession:
 
     # Sending
 
-    async def _submit(self, request_id: str, text: str, options: VoiceOptions | None) -> None:
-        message = render_message(Synthesize(text, options or VoiceOptions(), request_id))
+    async def _submit(self, request_id: str, message: Synthesize | Text, *, is_open: bool = False) -> None:
         await self._slots.put(None)
         try:
-            await self._outbox.put(message)
+            await self._outbox.put(render_message(message))
         except BaseException:
             self._slots.get_now()
             raise
         self._finished = False
-        self._ledger.sent(request_id, self._loop.time())
+        self._ledger.sent(request_id, self._loop.time(), is_open=is_open)
+        self._alarm.watch()
+
+    def _written(self, request_ids: tuple[str, ...]) -> None:
+        for request_id in request_ids:
+            self._ledger.written(request_id, self._loop.time())
         self._alarm.watch()
 
     async def _ask(self, message: ClientMessage) -> None:

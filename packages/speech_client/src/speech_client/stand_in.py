@@ -1,10 +1,12 @@
 """A speech server for tests that needs no model: its audio spells the text, so that a listener can tell what it hears.
 
 It follows the contract as a server should (greets, answers in order, says goodbye) over whatever a `Peer` stands for: a
-`MemoryPeer`, or a WebSocket. Tests replace the answer to a request or to a cancel by a coroutine of their own.
+`MemoryPeer`, or a WebSocket. A context is answered like a request of the same text, once it is flushed; what came after
+its first message waits for that. Tests replace the answer to a request or to a cancel by a coroutine of their own.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Protocol
 
 from speech_protocol import (
@@ -18,9 +20,11 @@ from speech_protocol import (
     Ping,
     Pong,
     SessionClosed,
+    SynthesisCancelled,
     SynthesisComplete,
     SynthesisStart,
     Synthesize,
+    Text,
 )
 
 STAND_IN_CAPABILITIES = Capabilities(
@@ -94,6 +98,7 @@ def stand_in(answer: Answer = speak_out, on_cancel: OnCancel = _nothing_to_cance
     """A server for one connection, which returns after its goodbye or when the client has gone."""
 
     async def serve(peer: Peer) -> None:
+        line = _Line()
         async for message in peer.messages():
             match message:
                 case Hello():
@@ -101,11 +106,51 @@ def stand_in(answer: Answer = speak_out, on_cancel: OnCancel = _nothing_to_cance
                 case Ping(id=ping_id):
                     await peer.send_event(Pong(ping_id))
                 case Synthesize():
-                    await answer(peer, message)
+                    line.add(message)
+                case Text():
+                    line.write(message)
                 case Cancel():
+                    for stopped in line.cancel(message.request_id or message.context_id):
+                        await peer.send_event(SynthesisCancelled(stopped.request_id or "", "", stopped.text, 0.0))
                     await on_cancel(peer, message)
                 case Close():
                     await peer.send_event(SessionClosed())
                     return
+            while (ready := line.next()) is not None:
+                await answer(peer, ready)
 
     return serve
+
+
+class _Line:
+    """What is to be answered, in order; an open context holds its place."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Synthesize] = []
+        self._open: set[str] = set()
+
+    def add(self, message: Synthesize) -> None:
+        self._waiting.append(message)
+
+    def write(self, message: Text) -> None:
+        if message.context_id not in self._open:
+            self._open.add(message.context_id)
+            self._waiting.append(Synthesize("", message.options, message.context_id))
+        place = next(i for i, found in enumerate(self._waiting) if found.request_id == message.context_id)
+        found = self._waiting[place]
+        self._waiting[place] = replace(found, text=found.text + message.delta)
+        if message.flush:
+            self._open.discard(message.context_id)
+
+    def next(self) -> Synthesize | None:
+        """The oldest, once all of its text is there."""
+        if not self._waiting or self._waiting[0].request_id in self._open:
+            return None
+        return self._waiting.pop(0)
+
+    def cancel(self, request_id: str | None) -> list[Synthesize]:
+        """Take out one, or all: what was waiting."""
+        stopped = [found for found in self._waiting if request_id in (None, found.request_id)]
+        self._waiting = [found for found in self._waiting if found not in stopped]
+        self._open -= {found.request_id or "" for found in stopped}
+        return stopped

@@ -1,22 +1,28 @@
 """The ASGI application: routes, and nothing else."""
 
 import asyncio
-import logging
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Final
 
-from speech_protocol import ErrorCode
+from speech_protocol import ErrorCode, render_event
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from .catalogue import Catalogue
+from .dialect import InvocationsDialect
+from .errors import Refusal
 from .invocations import Invocations
+from .metrics import CONTENT_TYPE
+from .openai_dialect import OpenAiDialect
 from .service import Service, State
 from .websocket import Conversation
 
-logger = logging.getLogger(__name__)
+_TRY_AGAIN_LATER: Final = 1013
 
 
 def build_app(service: Service, loaded: Callable[[BaseException | None], None] | None = None) -> Starlette:
@@ -30,9 +36,11 @@ def build_app(service: Service, loaded: Callable[[BaseException | None], None] |
         loading = asyncio.create_task(service.load(), name="loading")
         if loaded is not None:
             loading.add_done_callback(lambda task: loaded(None if task.cancelled() else task.exception()))
+        publishing = asyncio.create_task(service.telemetry.publish(), name="publishing")
         yield
         loading.cancel()
-        await asyncio.gather(loading, return_exceptions=True)
+        publishing.cancel()
+        await asyncio.gather(loading, publishing, return_exceptions=True)
         await service.stop()
 
     async def ping(_: Request) -> Response:
@@ -40,22 +48,42 @@ def build_app(service: Service, loaded: Callable[[BaseException | None], None] |
         is_ready = service.state is State.READY
         return JSONResponse({"status": service.state.name.lower()}, status_code=200 if is_ready else 503)
 
-    async def voices(_: Request) -> Response:
-        return JSONResponse({"voices": list(service.capabilities().voices)})
+    async def metrics(_: Request) -> Response:
+        return Response(service.telemetry.metrics.render(), media_type=CONTENT_TYPE)
 
     async def session(websocket: WebSocket) -> None:
-        await Conversation(websocket, service).run()
+        try:
+            with service.session("websocket"):
+                await Conversation(websocket, service).run()
+        except Refusal as refusal:
+            await _turn_away(websocket, service, refusal)
+
+    catalogue = Catalogue(service)
 
     return Starlette(
         routes=[
             Route("/ping", ping),
-            Route("/invocations", Invocations(service), methods=["POST"]),
-            Route("/v1/audio/voices", voices),
+            Route("/metrics", metrics),
+            Route("/invocations", Invocations(service, InvocationsDialect()), methods=["POST"]),
+            Route("/v1/audio/speech", Invocations(service, OpenAiDialect()), methods=["POST"]),
+            Route("/v1/audio/voices", catalogue.voices),
+            Route("/v1/models", catalogue.models),
+            Route("/v1/models/{name}", catalogue.model),
             WebSocketRoute("/invocations-bidirectional-stream", session),
         ],
         exception_handlers={Exception: _failed},
         lifespan=lifespan,
     )
+
+
+async def _turn_away(websocket: WebSocket, service: Service, refusal: Refusal) -> None:
+    """A client that there is no room for is told so in the words it knows, and not by a failed handshake."""
+    event = refusal.event(None)
+    service.telemetry.observer("websocket").sent(event)
+    await websocket.accept()
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it may be gone already
+        await websocket.send_text(render_event(event))
+        await websocket.close(_TRY_AGAIN_LATER)
 
 
 async def _failed(_: Request, __: Exception) -> Response:

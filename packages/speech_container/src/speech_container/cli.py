@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import log
+from . import log, tracing
 from .settings import ENGINE_NAMES, Settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
@@ -44,6 +44,7 @@ def serve(
     try:
         settings = Settings.from_environment(engine=engine, weights=weights, host=host, port=port)
         log.configure(settings.log_level)
+        tracing.configure()
         serve(settings)
     except STARTUP_ERRORS as error:
         message = " ".join(str(error).split())

@@ -1,6 +1,7 @@
-"""One request's answer as it takes shape: spoken lines in, encoded audio and the closing event out. No I/O.
+"""One request's answer as it takes shape: spoken lines in, word times, encoded audio and the closing event out. No I/O.
 
-Both faces use it. What has been spoken is known to the line: the text is cut where the first undelivered line begins.
+Both faces use it. A line is announced by `begin`, encoded piece by piece, and counted by `sent` as it leaves; so what a
+listener can have heard is known to the word at any moment.
 
 A codec takes up to 10 ms for a second of audio, and a line may last 20 s. So a line is encoded in pieces, each in
 another thread (the codecs and the resampler let go of the interpreter): the event loop is never held, the first bytes
@@ -15,11 +16,13 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from speech_protocol import ErrorCode, SynthesisCancelled, SynthesisComplete, SynthesisStart, VoiceOptions
+from speech_protocol import ErrorCode, SynthesisComplete, SynthesisStart, Timestamps, VoiceOptions
 
+from .alignment import Alignment, Transcript, word_times
 from .encoders import encoder_for
 from .engine import SAMPLE_RATE_HZ
 from .errors import CodecFailed, Refusal
+from .playback import Playback
 from .synthesis import Spoken
 
 logger = logging.getLogger(__name__)
@@ -30,12 +33,11 @@ PIECE_SAMPLES: Final = 7680  # 320 ms: 1 to 4 ms of work, against 0.1 ms for the
 
 
 class Delivery:
-    """`text` and `options` as requested; `arrived_s`: when the request came, on `clock`."""
+    """`options` as requested; `arrived_s`: when the request came, on `clock`."""
 
     def __init__(
         self,
         request_id: str,
-        text: str,
         options: VoiceOptions,
         *,
         arrived_s: float,
@@ -45,23 +47,42 @@ class Delivery:
         self.audio_bytes = 0
         self.first_audio_s: float | None = None
         """Seconds from the request's arrival to its first encoded byte."""
-        self._text = text
-        self._options = options
+        self.options = options
+        self.playback = Playback()
+        """What a listener would have heard who plays it as it comes."""
         self._arrived_s = arrived_s
         self._clock = clock
         self._encoder = encoder_for(options.format, options.sample_rate)
         self._encoded_samples = 0
-        self._delivered_s = 0.0
-        self._spoken_chars = 0
+        self._alignment = Alignment()
+        self._line_s = 0.0  # where the line in hand begins in the answer
+        self._begun_s = 0.0  # where it ends
+        self._sent_s = 0.0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the request's arrival."""
+        return self._clock() - self._arrived_s
 
     def start(self) -> SynthesisStart:
         """What goes before the audio."""
-        return SynthesisStart(self.request_id, self._options.format, self._options.sample_rate, self._options.voice)
+        return SynthesisStart(self.request_id, self.options.format, self.options.sample_rate, self.options.voice)
 
     @property
     def duration_s(self) -> float:
         """Seconds of audio in the pieces that were encoded."""
         return self._encoded_samples / SAMPLE_RATE_HZ
+
+    def begin(self, spoken: Spoken, start_char: int = 0) -> Timestamps | None:
+        """A line is next, of a text that begins at `start_char` of the whole: its word times, if they were asked for.
+
+        They go before its audio. None also where the engine gives no durations.
+        """
+        self._line_s = self._begun_s
+        self._begun_s += spoken.waveform.duration_s
+        words = word_times(spoken, start_s=self._line_s, start_char=start_char)
+        self._alignment.add(spoken, words, start_s=self._line_s, start_char=start_char)
+        return Timestamps(self.request_id, words) if words and self.options.timestamps else None
 
     def pieces(self, spoken: Spoken) -> list[NDArray[np.float32]]:
         """A line's samples as `encode` takes them."""
@@ -85,14 +106,13 @@ class Delivery:
         self.audio_bytes += len(whole) - len(encoded)
         return whole
 
-    def delivered(self, spoken: Spoken) -> None:
-        """All audio of a line has been sent."""
-        self._delivered_s += spoken.waveform.duration_s
-        self._spoken_chars = spoken.line.segment.end_char
+    def sent(self, share: float) -> None:
+        """So much of the line in hand has left, from 0 to 1."""
+        self._sent_s = self._line_s + share * (self._begun_s - self._line_s)
 
     def complete(self, queue_s: float) -> SynthesisComplete:
         """What goes after the audio."""
-        elapsed_s = self._clock() - self._arrived_s
+        elapsed_s = self.elapsed_s
         return SynthesisComplete(
             request_id=self.request_id,
             total_duration_s=round(self.duration_s, 6),
@@ -102,9 +122,9 @@ class Delivery:
             audio_bytes=self.audio_bytes,
         )
 
-    def cancelled(self) -> SynthesisCancelled:
-        """What goes in place of the rest."""
-        return cancelled(self.request_id, self._text, self._spoken_chars, self._delivered_s)
+    def transcript(self, text: str) -> Transcript:
+        """What was spoken of `text`: for a cancel, now or after the end."""
+        return Transcript(self.request_id, text, self._alignment, self._sent_s)
 
     async def _run[**P](self, step: Callable[P, bytes], *arguments: P.args, **keywords: P.kwargs) -> bytes:
         """A step of the encoder, where it can take its time. Raises `Refusal`."""
@@ -114,7 +134,7 @@ class Delivery:
             return await asyncio.to_thread(step, *arguments, **keywords)
         except CodecFailed:
             logger.exception("a codec failed", extra={"fields": {"request_id": self.request_id}})
-            text = f"the {self._options.format} encoder failed; try again, or ask for another format"
+            text = f"the {self.options.format} encoder failed; try again, or ask for another format"
             raise Refusal(ErrorCode.SYNTHESIS_FAILED, text) from None
 
     def _count(self, encoded: bytes) -> bytes:
@@ -122,8 +142,3 @@ class Delivery:
             self.first_audio_s = self._clock() - self._arrived_s
         self.audio_bytes += len(encoded)
         return encoded
-
-
-def cancelled(request_id: str, text: str, spoken_chars: int = 0, audio_s: float = 0.0) -> SynthesisCancelled:
-    """The end of a request of which `spoken_chars` characters were heard, `audio_s` seconds."""
-    return SynthesisCancelled(request_id, text[:spoken_chars], text[spoken_chars:], round(audio_s, 6))

@@ -1,4 +1,4 @@
-"""POST /invocations: one request, one answer, streamed or whole, as audio or as server-sent events.
+"""POST /invocations and /v1/audio/speech: one request, one answer, streamed or whole, as audio or as events.
 
 Nothing is sent before the first line of speech exists, so what goes wrong until then has its proper status. After
 that an audio stream that cannot be finished is cut off (no final chunk), because a short file that ends cleanly would
@@ -8,8 +8,8 @@ step.
 
 import asyncio
 import base64
+import contextlib
 import json
-import logging
 import math
 import time
 import uuid
@@ -17,38 +17,46 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
 from typing import Final
 
-from speech_protocol import ErrorCode, ErrorEvent, Invocation, MessageError, encode_sse, parse_invocation
+from speech_protocol import ErrorCode, ErrorEvent, Invocation, MessageError, Timestamps, encode_sse
 from starlette.types import Receive, Scope, Send
 
+from .account import Outcome, outcome_of
 from .delivery import Delivery
+from .dialect import Dialect
 from .encoders import CONTENT_TYPES
 from .errors import Hangup, Refusal
 from .service import Service
 from .synthesis import Recitation
-from .websocket import log_end
-
-logger = logging.getLogger(__name__)
+from .telemetry import Observer
 
 _DISCARD_FACTOR: Final = 4  # how many times the limit is read and thrown away, so that the client gets to see the 413
+_Part = Timestamps | bytes
 _Headers = list[tuple[bytes, bytes]]
 
 
 class Invocations:
-    """The ASGI application behind the route."""
+    """The ASGI application behind a route, speaking its `dialect`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, dialect: Dialect) -> None:
         self._service = service
+        self._dialect = dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; whichever ends first, the answer or the client's patience, ends the other."""
-        exchange = _Exchange(self._service, send, time.monotonic())
-        try:
-            body = await read_body(receive, self._service.settings.max_message_bytes)
-        except Hangup:
-            return
-        except Refusal as refusal:
-            await exchange.refuse(refusal.event(exchange.request_id))
-            return
+        observer = self._service.telemetry.observer(self._dialect.face, scope["headers"])
+        exchange = _Exchange(self._service, self._dialect, observer, send, time.monotonic())
+        with contextlib.ExitStack() as admission:
+            try:
+                admission.enter_context(self._service.session(self._dialect.face))
+                body = await read_body(receive, self._service.settings.max_message_bytes)
+            except Hangup:
+                return
+            except Refusal as refusal:
+                await exchange.refuse(refusal.event(exchange.request_id))
+                return
+            await self._answer(exchange, body, receive)
+
+    async def _answer(self, exchange: "_Exchange", body: bytes, receive: Receive) -> None:
         answer = asyncio.create_task(exchange.answer(body), name="invocation")
         hangup = asyncio.create_task(_until_hangup(receive), name="invocation-hangup")
         try:
@@ -57,16 +65,20 @@ class Invocations:
             hangup.cancel()
             answer.cancel()
             await asyncio.wait({answer, hangup})
-        if not answer.cancelled():
+        if answer.cancelled():
+            exchange.dropped()
+        else:
             answer.result()
 
 
 class _Exchange:
     """One request and its answer on `send`."""
 
-    def __init__(self, service: Service, send: Send, arrived_s: float) -> None:
+    def __init__(self, service: Service, dialect: Dialect, observer: Observer, send: Send, arrived_s: float) -> None:
         self.request_id = uuid.uuid4().hex
         self._service = service
+        self._dialect = dialect
+        self._observer = observer
         self._send_timeout_s = service.settings.send_timeout_s
         self._frame_bytes = service.settings.frame_bytes
         self._send = send
@@ -76,7 +88,7 @@ class _Exchange:
     async def answer(self, body: bytes) -> None:
         """Parse, speak, deliver; every refusal becomes its status."""
         try:
-            invocation = parse_invocation(body, max_text_chars=self._service.settings.max_text_chars)
+            invocation = self._dialect.parse(body, self._service.settings.max_text_chars)
             self.request_id = invocation.synthesize.request_id or self.request_id
             self._service.require_open()
             with self._service.admitted():
@@ -87,71 +99,80 @@ class _Exchange:
             await self.refuse(ErrorEvent.of(error.code, error.message, error.request_id or self.request_id))
         except Refusal as refusal:
             await self.refuse(refusal.event(self.request_id))
-        except TimeoutError:
-            logger.warning(
-                "the client does not read; answer dropped", extra={"fields": {"request_id": self.request_id}}
-            )
+        except TimeoutError:  # the client does not read
+            self.dropped()
+
+    def dropped(self) -> None:
+        """The client went away, or does not read."""
+        self._observer.unheard(self.request_id, "dropped")
 
     async def refuse(self, event: ErrorEvent) -> None:
         """The error body with the code's status. Where audio has begun there is no status left: see `_deliver`."""
-        logger.info("request refused", extra={"fields": {"request_id": event.request_id, "code": event.code}})
-        error = {"code": event.code, "message": event.message, "request_id": event.request_id}
+        self._observer.sent(event)
         headers: _Headers = []
         if event.retry_after_s is not None:
             headers.append((b"retry-after", str(math.ceil(event.retry_after_s)).encode()))
-        body = json.dumps({"error": error}).encode()
+        body = json.dumps(self._dialect.error(event)).encode()
         await self._respond(ErrorCode(event.code).http_status, b"application/json", body, headers)
 
     async def _deliver(self, invocation: Invocation, recitation: Recitation) -> None:
         request = invocation.synthesize
-        delivery = Delivery(self.request_id, request.text, request.options, arrived_s=self._arrived_s)
-        pieces = _pieces(delivery, recitation)
+        delivery = Delivery(self.request_id, request.options, arrived_s=self._arrived_s)
+        parts = _parts(delivery, recitation)
         if not invocation.stream:
-            pieces = _one(await delivery.as_file(b"".join([piece async for piece in pieces])))
+            times, encoded = await _gather(parts)
+            parts = _each([*times, await delivery.as_file(encoded)])
         try:
             if invocation.transport == "sse":
-                await self._send_events(delivery, pieces)
+                await self._send_events(delivery, recitation, parts)
             elif invocation.stream:
-                await self._send_stream(CONTENT_TYPES[request.options.format].encode(), pieces)
+                await self._send_stream(CONTENT_TYPES[request.options.format].encode(), parts)
             else:
-                audio = b"".join([piece async for piece in pieces])
+                _, audio = await _gather(parts)
                 await self._respond(200, CONTENT_TYPES[request.options.format].encode(), audio, [])
         except Refusal as refusal:
             if not self._streaming:
                 raise
-            fields = {"request_id": self.request_id, "code": refusal.code}
-            logger.warning("an answer was cut off", extra={"fields": fields})
+            self._ended(delivery, recitation, outcome_of(refusal.code), refusal.code)
             return
-        log_end(delivery, len(request.text))
+        self._ended(delivery, recitation, "complete")
 
-    async def _send_stream(self, content_type: bytes, pieces: AsyncIterator[bytes]) -> None:
+    def _ended(self, delivery: Delivery, recitation: Recitation, outcome: Outcome, code: str | None = None) -> None:
+        self._observer.ended(delivery, recitation.script.text, outcome, queue_s=recitation.queue_s, code=code)
+
+    async def _send_stream(self, content_type: bytes, parts: AsyncIterator[_Part]) -> None:
         """Audio in chunks. Returns without a final chunk where the engine fails, and the server cuts the connection."""
-        async for piece in pieces:
+        async for part in parts:
+            if isinstance(part, Timestamps):
+                continue
             await self._begin(content_type)
-            for chunk in _cut(piece, self._frame_bytes):
+            for chunk in _cut(part, self._frame_bytes):
                 await self._write(chunk)
         await self._write(b"", more=False)
 
-    async def _send_events(self, delivery: Delivery, pieces: AsyncIterator[bytes]) -> None:
-        start = delivery.start()
+    async def _send_events(self, delivery: Delivery, recitation: Recitation, parts: AsyncIterator[_Part]) -> None:
+        dialect = self._dialect
+        start = dialect.started(delivery.start())
         sent = 0
         try:
-            async for piece in pieces:
+            async for part in parts:
                 if not self._streaming:
                     await self._begin(b"text/event-stream")
-                    await self._write(encode_sse({**asdict(start), "type": "audio_stream_start"}))
-                for chunk in _cut(piece, self._frame_bytes):
+                    if start is not None:
+                        await self._write(encode_sse(start))
+                if isinstance(part, Timestamps):
+                    await self._write(encode_sse({"type": part.type, **asdict(part)}))
+                    continue
+                for chunk in _cut(part, self._frame_bytes):
                     data = base64.b64encode(chunk).decode()
-                    await self._write(encode_sse({"type": "audio_chunk", "seq": sent, "data": data}))
+                    await self._write(encode_sse(dialect.chunk(sent, data)))
                     sent += 1
         except Refusal as refusal:
             if not self._streaming:
                 raise
-            event = {"type": "error", "request_id": self.request_id, "code": refusal.code, "message": refusal.message}
-            await self._write(encode_sse(event), more=False)
+            await self._write(encode_sse(dialect.failed(refusal.event(self.request_id))), more=False)
             raise
-        end = {"type": "audio_stream_end", "total_chunks": sent, "duration_s": round(delivery.duration_s, 6)}
-        await self._write(encode_sse(end), more=False)
+        await self._write(encode_sse(dialect.finished(recitation.script, sent, delivery.duration_s)), more=False)
 
     async def _begin(self, content_type: bytes) -> None:
         if not self._streaming:
@@ -195,20 +216,34 @@ async def _until_hangup(receive: Receive) -> None:
         pass
 
 
-async def _pieces(delivery: Delivery, recitation: Recitation) -> AsyncIterator[bytes]:
-    """The encoded bytes piece by piece; a line counts as delivered when the next one is asked for."""
+async def _parts(delivery: Delivery, recitation: Recitation) -> AsyncIterator[_Part]:
+    """Word times, if asked for, and encoded bytes in pieces; a line is delivered when the next one is asked for."""
+    recitation.playback = delivery.playback
     async for spoken in recitation:
+        if times := delivery.begin(spoken):
+            yield times
         for piece in delivery.pieces(spoken):
             if encoded := await delivery.encode(piece):
                 yield encoded
-        delivery.delivered(spoken)
         recitation.delivered(spoken.waveform.duration_s)
     if rest := await delivery.flush():
         yield rest
 
 
-async def _one(piece: bytes) -> AsyncIterator[bytes]:
-    yield piece
+async def _gather(parts: AsyncIterator[_Part]) -> tuple[list[Timestamps], bytes]:
+    times: list[Timestamps] = []
+    audio = bytearray()
+    async for part in parts:
+        if isinstance(part, Timestamps):
+            times.append(part)
+        else:
+            audio += part
+    return times, bytes(audio)
+
+
+async def _each(parts: Iterable[_Part]) -> AsyncIterator[_Part]:
+    for part in parts:
+        yield part
 
 
 def _cut(data: bytes, size: int) -> Iterable[bytes]:

@@ -1,4 +1,4 @@
-"""Log lines as JSON on stderr, with ids and lengths, and never what anybody said.
+"""Log lines as JSON on stderr, with ids and lengths, and what was said only where the level is `text`.
 
 An exception's message may quote the text it failed on, so a line has the exception's class and where it was raised
 instead.
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+_LEVELS: Final = {"text": "DEBUG"}  # what it adds, `telemetry` writes
 _QUIET: Final = {"phonemizer": logging.ERROR, "uvicorn": logging.WARNING, "websockets": logging.WARNING}
 
 
@@ -36,10 +37,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(level: str) -> None:
-    """Send everything from `level` up to stderr."""
+    """Send everything from `level` (one of `settings.LOG_LEVELS`) up to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.basicConfig(level=_LEVELS.get(level, level.upper()), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
     for name, least in _QUIET.items():
         logging.getLogger(name).setLevel(least)

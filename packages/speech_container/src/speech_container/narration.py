@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from speech_protocol import ErrorCode, Synthesize, VoiceOptions
-from speech_text import LanguageUnsupported, LexiconInvalid, NothingToSay, Segment
+from speech_text import IncrementalSentenceChunker, LanguageUnsupported, LexiconInvalid, NothingToSay, Segment
 
 from .engine import Utterance
 from .errors import Refusal
@@ -64,26 +64,40 @@ class Narrator:
     def script(self, request: Synthesize) -> Script:
         """Blocking: the request's phonemes as utterances. Raises `Refusal`."""
         options = request.options
-        voice_language = self.voices.language(options.voice)
-        language = options.language or voice_language
+        language = self._language(options)
         try:
             segments = self._front_end.segments(request.text, language, dict(options.lexicon) or None)
         except LanguageUnsupported:
-            shown = ascii(language) if len(language) <= 20 else "that one"
-            known = ", ".join(self.languages)
-            raise Refusal(
-                ErrorCode.LANGUAGE_UNSUPPORTED, f"this server speaks {known}; the language {shown} was asked for"
-            ) from None
+            raise self._unsupported(language) from None
         except LexiconInvalid:
             raise Refusal(
                 ErrorCode.INVALID_MESSAGE, 'a pronunciation in "lexicon" is empty or has symbols that no voice knows'
             ) from None
         except NothingToSay:
-            raise _nothing_to_say() from None
+            raise nothing_to_say() from None
         lines = tuple(self._line(segment, options) for segment in segments if segment.phonemes)
         if not lines:
-            raise _nothing_to_say()
+            raise nothing_to_say()
         return Script(request.text, options, lines)
+
+    def chunker(self, options: VoiceOptions) -> IncrementalSentenceChunker:
+        """What cuts text that is to be spoken so into sentences. Raises `Refusal` for the voice or the language."""
+        language = self._language(options)
+        try:
+            return IncrementalSentenceChunker(language)
+        except LanguageUnsupported:
+            raise self._unsupported(language) from None
+
+    def _language(self, options: VoiceOptions) -> str:
+        voice_language = self.voices.language(options.voice)
+        return options.language or voice_language
+
+    def _unsupported(self, language: str) -> Refusal:
+        shown = ascii(language) if len(language) <= 20 else "that one"
+        known = ", ".join(self.languages)
+        return Refusal(
+            ErrorCode.LANGUAGE_UNSUPPORTED, f"this server speaks {known}; the language {shown} was asked for"
+        )
 
     def _line(self, segment: Segment, options: VoiceOptions) -> Line:
         tokens = tuple(self._vocabulary[phoneme] for phoneme in segment.phonemes)
@@ -92,5 +106,6 @@ class Narrator:
         return Line(Utterance(tokens, style, options.speed, seed), segment)
 
 
-def _nothing_to_say() -> Refusal:
+def nothing_to_say() -> Refusal:
+    """Of a text without a word in it."""
     return Refusal(ErrorCode.TEXT_EMPTY, "there is nothing in this text that can be pronounced")

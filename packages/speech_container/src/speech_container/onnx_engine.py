@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .engine import FRAME_SAMPLES, MAX_TOKENS, Utterance, Waveform
+from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, MAX_TOKENS, Utterance, Waveform
 from .errors import EngineFailed, EngineUnavailable
 
 DURATIONS_OUTPUT: Final = "/encoder/Cast_output_0"
@@ -72,7 +72,7 @@ class OnnxEngine:
         samples, frames = audio.reshape(-1), frames.reshape(-1)
         if frames.sum() * FRAME_SAMPLES != len(samples):
             raise EngineFailed(f"the durations add up to {frames.sum()} frames, the audio has {len(samples)} samples")
-        return Waveform(samples, frames)
+        return Waveform(samples, frames, KOKORO_LEAD_S)
 
 
 def with_output(model: bytes, name: str) -> bytes:

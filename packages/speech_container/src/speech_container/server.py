@@ -1,7 +1,7 @@
 """The process around the application: its socket, its signals, its two lines on stdout.
 
 SIGTERM (or Ctrl-C) means drain: `/ping` turns 503 at once, new requests get `shutting_down`, running ones have
-`drain_s` to finish, and the exit code is 0; a second signal ends at once. uvicorn alone would close running sessions
+`DRAIN_S` to finish, and the exit code is 0; a second signal ends at once. uvicorn alone would close running sessions
 first.
 
 The socket is bound before anything is loaded, so that a port in use is known at once and clients may connect
@@ -29,6 +29,7 @@ from .settings import Settings
 
 logger = logging.getLogger(__name__)
 
+DRAIN_S: Final = 25.0  # SageMaker kills 30 s after SIGTERM
 SEND_BUFFER_BYTES: Final = 256 * 1024
 STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
 _LAST_WORDS_S: Final = 0.5  # for telling requests that were given up
@@ -63,6 +64,8 @@ class SpeechServer(uvicorn.Server):
 
     def __init__(self, service: Service, announce: TextIO | None = None) -> None:
         self.service = service
+        self.drain_s = DRAIN_S
+        """After a signal: how many seconds running requests have to finish."""
         self.failure: BaseException | None = None
         """Why the service could not be loaded, if it could not."""
         self._announce = announce
@@ -109,7 +112,7 @@ class SpeechServer(uvicorn.Server):
     def drain(self) -> None:
         """Take nothing new, let what runs finish, then exit."""
         self.service.drain()
-        self._drain_until_s = time.monotonic() + self.service.settings.drain_s
+        self._drain_until_s = time.monotonic() + self.drain_s
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is not None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum, auto
+from typing import Final
 
 from speech_protocol import (
     PROTOCOL_VERSION,
@@ -20,19 +21,28 @@ from speech_protocol import (
     Synthesize,
     VoiceOptions,
 )
+from speech_text import IncrementalSentenceChunker
 
 from . import encoders
+from .account import Face
 from .errors import EngineFailed, Refusal
+from .limits import Memory, RequestRate
+from .measured_engine import MeasuredEngine
 from .narration import Narrator, Script
+from .session import MAX_TEXT_CONTEXTS
 from .settings import Settings
 from .studio import Studio, open_studio
 from .synthesis import Recitation, Synthesis, busy
+from .telemetry import Telemetry
+from .voices import VoiceCard
 
 logger = logging.getLogger(__name__)
 
+STALE_AFTER_S: Final = 60.0  # what SageMaker itself waits for an answer
 _WARM_UP = "Ready to speak."
 _PREPARING_RETRY_S = 1.0
 _LOADING_RETRY_S = 5.0
+_FULL_RETRY_S = 5.0
 
 
 class State(Enum):
@@ -49,12 +59,16 @@ class Service:
 
     def __init__(self, settings: Settings, open_studio: Callable[[Settings], Studio] = open_studio) -> None:
         self.settings = settings
+        self.telemetry = Telemetry(settings, lambda: self.waiting_segments)
+        self.memory = Memory()
         self._open_studio = open_studio
         self.state = State.LOADING
         self.running = 0
         """Requests that were admitted and whose answers are not finished."""
         self._listeners = itertools.count(1)
         self._preparing = 0
+        self._has_durations = False
+        self._when_abandoned: set[Callable[[], None]] = set()
         self._front_end_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="front-end")
         self._narrator: Narrator | None = None
         self._synthesis: Synthesis | None = None
@@ -81,6 +95,11 @@ class Service:
         return 0 if self._synthesis is None else self._synthesis.jobs
 
     @property
+    def waiting_segments(self) -> int:
+        """The segments that wait for the engine."""
+        return 0 if self._synthesis is None else self._synthesis.waiting_segments
+
+    @property
     def is_working(self) -> bool:
         """Whether the engine's thread is alive."""
         return self._synthesis is not None and self._synthesis.is_working
@@ -93,6 +112,17 @@ class Service:
         """Give up what still runs: each request is told `shutting_down`."""
         if self._synthesis is not None:
             self._synthesis.abandon()
+        for tell in tuple(self._when_abandoned):
+            tell()
+
+    @contextlib.contextmanager
+    def telling(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Around what waits for a client rather than for the engine: `abandon` calls `tell`, perhaps often."""
+        self._when_abandoned.add(tell)
+        try:
+            yield
+        finally:
+            self._when_abandoned.discard(tell)
 
     def new_listener(self) -> int:
         """A number for somebody who will hear one request after the other."""
@@ -107,17 +137,46 @@ class Service:
         finally:
             self.running -= 1
 
+    @contextlib.contextmanager
+    def session(self, face: Face) -> Iterator[None]:
+        """Around a WebSocket session or an HTTP request. Raises `Refusal` where there are as many as there may be."""
+        limit = self.settings.max_sessions
+        if self.telemetry.sessions >= limit:
+            raise Refusal(ErrorCode.BUSY, f"the server has {limit} sessions already; try again later", _FULL_RETRY_S)
+        self._require_memory()
+        with self.telemetry.session(face):
+            yield
+
+    def request_gate(self) -> Callable[[], None]:
+        """For one session: `require_open`, which also raises `Refusal` for one request a minute too many."""
+        rate = RequestRate(self.settings.max_requests_per_minute, time.monotonic())
+
+        def require_open() -> None:
+            self.require_open()
+            if retry_after_s := rate.take(time.monotonic()):
+                limit = self.settings.max_requests_per_minute
+                text = f"a session may send {limit} requests a minute; try again later"
+                raise Refusal(ErrorCode.RATE_LIMITED, text, round(retry_after_s, 3))
+
+        return require_open
+
     def require_open(self) -> None:
         """Raises `Refusal` unless requests are being taken."""
         match self.state:
             case State.READY:
-                return
+                self._require_memory()
             case State.LOADING:
                 raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
             case State.FAILED:
                 raise Refusal(ErrorCode.SHUTTING_DOWN, "the server could not load its voices")
             case State.DRAINING:
                 raise Refusal(ErrorCode.SHUTTING_DOWN, "the server is shutting down; use another one")
+
+    def chunker(self, options: VoiceOptions) -> IncrementalSentenceChunker:
+        """What cuts a context's text into sentences. Raises `Refusal` for options that cannot be served."""
+        if self._narrator is None:
+            raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
+        return self._narrator.chunker(options)
 
     async def recite(self, listener: int, request: Synthesize) -> Recitation:
         """Prepare a request and queue it for the engine. Raises `Refusal`.
@@ -132,6 +191,11 @@ class Service:
         encoders.require_supported(options.format, options.sample_rate)
         return synthesis.recite(listener, await self._prepare(narrator, request))
 
+    @property
+    def voices(self) -> tuple[VoiceCard, ...]:
+        """The voices that requests may name, and blend. A server that is still loading has none yet."""
+        return self._narrator.voices.cards if self._narrator else ()
+
     def capabilities(self) -> Capabilities:
         """The answer to `hello`. A server that is still loading has no voices yet."""
         narrator, settings = self._narrator, self.settings
@@ -142,13 +206,16 @@ class Service:
             languages=narrator.languages if narrator else (),
             formats=encoders.offered_formats(),
             sample_rates=encoders.offered_rates_hz(),
-            timestamps=False,
+            timestamps=self._has_durations,
             latency=("exact",),
             limits={
                 "max_text_chars": settings.max_text_chars,
                 "max_message_bytes": settings.max_message_bytes,
                 "max_waiting_requests": settings.max_waiting_requests,
-                "max_text_contexts": 0,
+                "max_requests_per_minute": settings.max_requests_per_minute,
+                "max_sessions": settings.max_sessions,
+                "max_text_contexts": MAX_TEXT_CONTEXTS,
+                "context_idle_s": settings.context_idle_s,
                 "look_ahead_s": settings.look_ahead_s,
                 "frame_bytes": settings.frame_bytes,
             },
@@ -157,7 +224,7 @@ class Service:
     async def _start(self, studio: Studio) -> None:
         settings = self.settings
         synthesis = Synthesis(
-            studio.engine,
+            MeasuredEngine(studio.engine, self.telemetry.step),
             max_waiting_segments=settings.max_waiting_segments,
             look_ahead_s=settings.look_ahead_s,
             max_wait_s=settings.max_wait_s,
@@ -171,11 +238,12 @@ class Service:
         try:
             script = await self._prepare(studio.narrator, Synthesize(_WARM_UP, options))
             with synthesis.recite(self.new_listener(), script) as recitation:
-                samples = sum([len(spoken.waveform.samples) async for spoken in recitation])
+                waveforms = [spoken.waveform async for spoken in recitation]
         except Refusal as refusal:
             raise EngineFailed("the warm-up sentence could not be spoken; the log says where it failed") from refusal
-        if not samples:
+        if not sum(len(waveform.samples) for waveform in waveforms):
             raise EngineFailed("the engine made no audio for the warm-up sentence")
+        self._has_durations = all(waveform.frames is not None for waveform in waveforms)
         self._narrator = studio.narrator
 
     async def _prepare(self, narrator: Narrator, request: Synthesize) -> Script:
@@ -193,12 +261,16 @@ class Service:
         finally:
             self._preparing -= 1
 
+    def _require_memory(self) -> None:
+        if self.memory.is_full:
+            raise Refusal(ErrorCode.BUSY, "the server's memory is full; try again later", _FULL_RETRY_S)
+
     def _require_fresh(self, request: Synthesize) -> None:
         if request.request_timestamp is None:
             return
         age_s = time.time() - request.request_timestamp
-        if age_s > self.settings.stale_after_s:
+        if age_s > STALE_AFTER_S:
             raise Refusal(
                 ErrorCode.REQUEST_STALE,
-                f"the request is {age_s:.0f} s old; this server takes at most {self.settings.stale_after_s:g} s",
+                f"the request is {age_s:.0f} s old; this server takes at most {STALE_AFTER_S:g} s",
             )

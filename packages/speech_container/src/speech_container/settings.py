@@ -1,7 +1,8 @@
-"""What can be set, in one frozen value: 17 settings, with the unit in the name where there is one.
+"""What can be set, in one frozen value: 19 settings, with the unit in the name where there is one.
 
-Every field is read from `SPEECH_` + its name in capitals; `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
-`SPEECH_PORT`. A value that cannot be used stops the server with one sentence that names the variable.
+Every field is read from `SPEECH_` + its name in capitals. `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
+`SPEECH_PORT`; `METRICS` is another name for `SPEECH_METRICS`. A value that cannot be used stops the server with one
+sentence that names the variable.
 """
 
 import dataclasses
@@ -16,9 +17,14 @@ from speech_protocol import DEFAULT_FRAME_BYTES, DEFAULT_MAX_TEXT_CHARS
 from .errors import SettingsInvalid
 
 EngineName = Literal["onnx", "tone", "torch"]
-LogLevel = Literal["debug", "info", "warning", "error"]
+LogLevel = Literal["text", "debug", "info", "warning", "error"]
+MetricsForm = Literal["prometheus", "emf"]
 ENGINE_NAMES: Final[tuple[EngineName, ...]] = get_args(EngineName)
 LOG_LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
+METRICS_FORMS: Final[tuple[MetricsForm, ...]] = get_args(MetricsForm)
+
+
+_ALIASES: Final = {"metrics": "METRICS"}
 
 
 def _setting(default: Any, low: float | None = None, high: float | None = None) -> Any:
@@ -48,6 +54,12 @@ class Settings:
     what brings all listeners together to their look-ahead."""
     max_waiting_requests: int = _setting(32, 1, 10_000)
     """Requests that one session may have unanswered, and that may wait for their phonemes; past it: busy."""
+    max_requests_per_minute: int = _setting(600, 1, 1_000_000)
+    """Requests that one session may send a minute, in a burst or spread; past it: rate_limited."""
+    max_sessions: int = _setting(2000, 1, 100_000)
+    """WebSocket sessions and HTTP requests at one time; past it: busy, and the socket is closed (1013)."""
+    context_idle_s: float = _setting(60.0, 0.01, 3600)
+    """How long a context may get no text before it is ended. What came of it is spoken."""
     look_ahead_s: float = _setting(10.0, 0.1, 3600)
     """Seconds of audio that are made for a listener ahead of what it has had time to hear."""
     max_wait_s: float = _setting(10.0, 0.1, 3600)
@@ -58,16 +70,15 @@ class Settings:
     """The largest audio frame or chunk. AgentCore's WebSocket takes 32 KiB."""
     send_timeout_s: float = _setting(30.0, 0.1, 3600)
     """How long one frame may wait for a peer that does not read, before the session is dropped."""
-    stale_after_s: float = _setting(60.0, 1, 86_400)
-    """A request whose `request_timestamp` is older than this is refused; SageMaker itself gives up after 60 s."""
-    drain_s: float = _setting(25.0, 0, 3600)
-    """After SIGTERM: how long running requests may take to finish. SageMaker kills after 30 s."""
     log_level: LogLevel = "info"
-    """The least severe log line that is written: debug, info, warning or error."""
+    """The least severe log line that is written: debug, info, warning or error; text is debug with what was said."""
+    metrics: MetricsForm = "prometheus"
+    """prometheus: GET /metrics; emf: besides, log lines in CloudWatch's embedded metric format."""
 
     def __post_init__(self) -> None:
         _require_choice("engine", self.engine, ENGINE_NAMES)
         _require_choice("log_level", self.log_level, LOG_LEVELS)
+        _require_choice("metrics", self.metrics, METRICS_FORMS)
         for field in dataclasses.fields(self):
             low, high = field.metadata.get("low"), field.metadata.get("high")
             value = getattr(self, field.name)
@@ -80,7 +91,7 @@ class Settings:
         environment = os.environ if environment is None else environment
         values: dict[str, Any] = {}
         for field in dataclasses.fields(cls):
-            raw = environment.get(_variable(field.name))
+            raw = environment.get(_variable(field.name)) or environment.get(_ALIASES.get(field.name, ""))
             if raw:
                 values[field.name] = _convert(_variable(field.name), raw, field.default)
         if bind_to := environment.get("SAGEMAKER_BIND_TO_PORT"):

@@ -21,6 +21,7 @@ from speech_protocol import ErrorCode
 from .engine import Engine, Waveform
 from .errors import QueueFull, Refusal
 from .narration import Line, Script
+from .playback import Playback
 from .scheduler import Piece, Scheduler, Step, Wake
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,8 @@ class Recitation:
         self.cancelled = False
         self.queue_s: float | None = None
         """Seconds from submission until the engine began with the first line; None before that."""
+        self.playback = Playback()
+        """What its listener would have heard."""
         self._synthesis = synthesis
         self._job = job
         self._submitted_s = submitted_s
@@ -78,9 +81,11 @@ class Recitation:
     async def __anext__(self) -> Spoken:
         if self.cancelled or self._received == len(self.script.lines):
             raise StopAsyncIteration
+        asked_s = time.monotonic()
         match await self._arrivals.get():
             case Spoken() as spoken:
                 self._received += 1
+                self.playback.arrived(time.monotonic(), spoken.waveform.duration_s, time.monotonic() - asked_s)
                 return spoken
             case _Cancelled():
                 raise StopAsyncIteration
@@ -145,6 +150,12 @@ class Synthesis:
         """The requests that the engine still has to do with."""
         with self._changed:
             return self._scheduler.jobs
+
+    @property
+    def waiting_segments(self) -> int:
+        """The segments that no step has taken yet."""
+        with self._changed:
+            return self._scheduler.waiting
 
     @property
     def is_working(self) -> bool:

@@ -37,8 +37,8 @@ class ToneEngine:
 
 
 def base_pitch_hz(utterance: Utterance) -> float:
-    """The pitch that the utterance's voice lends to all its tones, 120 to 399 Hz."""
-    return 120.0 + zlib.crc32(utterance.style.tobytes()) % 280
+    """The pitch that the utterance's voice lends to all its tones, 120 to 400 Hz."""
+    return 120.0 + 280.0 * zlib.crc32(utterance.style.tobytes()) / 2**32
 
 
 def _tones(utterance: Utterance) -> Waveform:

@@ -1,9 +1,9 @@
-"""The WebSocket edge of a session: one task reads, one task answers, and both end when either cannot go on.
+"""The WebSocket edge of a session: one task reads, one prepares, one answers; all end when one cannot go on.
 
 The socket is accepted at once (SageMaker allows 250 ms). The reader never waits for the engine, so a `ping` or a
-`cancel` gets through while audio is made; the speaker never holds the engine while it sends. Whatever ends the
-session (the client's `close`, a dropped connection, a peer that does not read for `send_timeout_s`) ends its work
-before the engine's next step.
+`cancel` gets through while audio is made; the lineup queues sentences at the engine; the speaker never holds the engine
+while it sends. Whatever ends the session (the client's `close`, a dropped connection, a peer that does not read for
+`send_timeout_s`) ends its work before the engine's next step.
 """
 
 import asyncio
@@ -12,18 +12,24 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from speech_protocol import AudioFramer, ErrorEvent, KnownEvent, SessionClosed, render_event
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from .delivery import Delivery, cancelled
+from .account import Outcome
+from .alignment import Transcript
+from .context import Sentence
+from .delivery import Delivery
 from .errors import Refusal
+from .lineup import Entry, Lineup
 from .pcm import SAMPLE_BYTES
 from .service import Service
-from .session import Begin, Send, Session, Stop, Turn
+from .session import Session
 from .synthesis import Recitation, Spoken
+from .turn import Send, Speak, Stop, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -32,18 +38,31 @@ _PEER_CLOSES_S: Final = 1.0  # DESIGN 3.1, rule 6: a container that closes first
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """What goes on for one turn: preparation, then recitation. `admission` is closed when both have ended."""
+    """What goes on for one turn. `admission` is closed when all of it has ended."""
 
-    preparation: asyncio.Task[Recitation]
+    entry: Entry
     admission: contextlib.ExitStack
     arrived_s: float
 
-    def stop(self) -> None:
-        """Make no more audio."""
-        if self.preparation.done() and not self.preparation.cancelled() and self.preparation.exception() is None:
-            self.preparation.result().cancel()
-        else:
-            self.preparation.cancel()
+
+@dataclass(slots=True, eq=False)
+class _Voice:
+    """An answer's audio as it leaves."""
+
+    delivery: Delivery
+    framer: AudioFramer
+    queue_s: float = 0.0
+
+    @classmethod
+    def of(cls, turn: Turn, arrived_s: float, frame_bytes: int) -> "_Voice":
+        """Raises `Refusal` for a format that cannot be made."""
+        options = turn.synthesize.options
+        framer = AudioFramer(frame_bytes, SAMPLE_BYTES if options.format == "pcm" else 1)
+        return cls(Delivery(turn.request_id, options, arrived_s=arrived_s), framer)
+
+    async def rest(self) -> list[bytes]:
+        """The last frames."""
+        return self.framer.feed(await self.delivery.flush()) + self.framer.flush()
 
 
 class Conversation:
@@ -54,15 +73,21 @@ class Conversation:
         self._service = service
         self._settings = service.settings
         self._listener = service.new_listener()
+        self._observer = service.telemetry.observer("websocket", websocket.scope["headers"])
         self._session = Session(
             max_waiting=service.settings.max_waiting_requests,
             max_text_chars=service.settings.max_text_chars,
-            require_open=service.require_open,
+            context_idle_s=service.settings.context_idle_s,
+            require_open=service.request_gate(),
+            chunker=service.chunker,
             capabilities=service.capabilities,
+            clock=time.monotonic,
         )
+        self._lineup = Lineup(partial(service.recite, self._listener))
         self._work: dict[Turn, _Work] = {}
         self._received = asyncio.Event()
         self._sending = asyncio.Lock()
+        self._idle: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         """Until the session has ended, one way or the other. Client errors never raise."""
@@ -70,16 +95,22 @@ class Conversation:
         logger.info("session opened", extra={"fields": {"session": self._listener}})
         reader = asyncio.create_task(self._read(), name="session-reader")
         speaker = asyncio.create_task(self._speak(), name="session-speaker")
+        lineup = asyncio.create_task(self._lineup.run(), name="session-lineup")
+        tasks = (reader, speaker, lineup)
         try:
-            await asyncio.wait({reader, speaker}, return_when=asyncio.FIRST_COMPLETED)
+            with self._service.telling(self._abandon):
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if speaker.done() and speaker.exception() is None:
                 await self._close(reader)
         finally:
-            for task in (reader, speaker):
+            for task in tasks:
                 task.cancel()
-            outcomes = await asyncio.gather(reader, speaker, return_exceptions=True)
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            if self._idle is not None:
+                self._idle.cancel()
             for turn in list(self._work):
                 self._finish(turn)
+                self._observer.unheard(turn.request_id, "dropped")
             self._log_end(outcomes)
 
     async def _read(self) -> None:
@@ -89,14 +120,40 @@ class Conversation:
                 return
             text = message.get("text")
             for effect in self._session.receive(message["bytes"] if text is None else text):
-                match effect:
-                    case Send(event):
-                        await self._send_event(event)
-                    case Begin(turn):
-                        self._begin(turn)
-                    case Stop(turn):
-                        self._work[turn].stop()
+                if isinstance(effect, Send):
+                    await self._send_event(effect.event)
+                else:
+                    self._apply(effect)
+            self._watch_idle()
             self._received.set()
+
+    def _apply(self, effect: Speak | Stop) -> None:
+        match effect:
+            case Speak(turn, sentences, is_all):
+                if turn not in self._work:
+                    self._begin(turn)
+                self._work[turn].entry.add(sentences, is_all=is_all)
+            case Stop(turn):
+                self._work[turn].entry.stop()
+
+    def _watch_idle(self) -> None:
+        """Come back when a context will have been idle for too long."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        idle_at_s = self._session.idle_at_s
+        if idle_at_s is not None:
+            wait_s = max(0.0, idle_at_s - time.monotonic())
+            self._idle = asyncio.get_running_loop().call_later(wait_s, self._expire)
+
+    def _expire(self) -> None:
+        for effect in self._session.expire():
+            self._apply(effect)
+        self._watch_idle()
+
+    def _abandon(self) -> None:
+        for effect in self._session.abandon():
+            self._apply(effect)
 
     async def _speak(self) -> None:
         """Answer the head of the queue, again and again, until the client has closed and nothing is owed."""
@@ -105,10 +162,11 @@ class Conversation:
             while (head := self._session.head) is not None:
                 if isinstance(head, ErrorEvent):
                     await self._send_event(head)
+                    self._session.answered()
                 else:
-                    await self._answer(head)
+                    transcript = await self._answer(head)
                     self._finish(head)
-                self._session.answered()
+                    self._session.answered(transcript)
             if self._session.closing:
                 await self._send_event(SessionClosed())
                 return
@@ -117,56 +175,83 @@ class Conversation:
     def _begin(self, turn: Turn) -> None:
         admission = contextlib.ExitStack()
         admission.enter_context(self._service.admitted())
-        preparation = asyncio.create_task(self._service.recite(self._listener, turn.synthesize))
-        self._work[turn] = _Work(preparation, admission, time.monotonic())
+        self._work[turn] = _Work(self._lineup.enter(turn), admission, time.monotonic())
 
     def _finish(self, turn: Turn) -> None:
         """Nothing is done for this turn any more."""
         work = self._work.pop(turn)
-        work.stop()
+        work.entry.stop()
         work.admission.close()
 
-    async def _answer(self, turn: Turn) -> None:
+    async def _answer(self, turn: Turn) -> Transcript | None:
+        """Send everything for one turn. The transcript is of an answer that came to its own end."""
         work = self._work[turn]
-        await asyncio.wait({work.preparation})
-        if turn.cancelled or work.preparation.cancelled():
-            await self._send_event(cancelled(turn.request_id, turn.synthesize.text))
-            return
+        voice: _Voice | None = None
+        error: ErrorEvent | None = None
         try:
-            with work.preparation.result() as recitation:
-                await self._deliver(turn, recitation, work.arrived_s)
+            while (part := await work.entry.next()) is not None:
+                if voice is None:
+                    voice = _Voice.of(turn, work.arrived_s, self._settings.frame_bytes)
+                    await self._send_event(voice.delivery.start())
+                await self._deliver(turn, voice, *part)
+            if voice is not None and not turn.cancelled:
+                for frame in await voice.rest():
+                    await self._send_audio(frame)
+                voice.delivery.sent(1.0)
         except Refusal as refusal:
-            logger.info("request refused", extra={"fields": {"request_id": turn.request_id, "code": refusal.code}})
-            await self._send_event(refusal.event(turn.request_id))
+            error = refusal.event(turn.request_id)
+        text = turn.text
+        transcript = Transcript.unspoken(turn.request_id, text) if voice is None else voice.delivery.transcript(text)
+        is_cancelled = turn.cancelled
+        if is_cancelled:
+            await self._send_event(transcript.cancelled(turn.played_s))
+        elif error := turn.fault or error:
+            await self._send_event(error)
+        elif voice is not None:
+            await self._send_event(voice.delivery.complete(voice.queue_s))
+            if turn.cancelled and turn.played_s is not None:  # the cancel came while that was on its way
+                await self._send_event(transcript.cancelled(turn.played_s))
+        self._account(turn, voice, is_cancelled=is_cancelled, is_refused=error is not None)
+        return None if voice is None or turn.cancelled else transcript
 
-    async def _deliver(self, turn: Turn, recitation: Recitation, arrived_s: float) -> None:
-        request = turn.synthesize
-        delivery = Delivery(turn.request_id, request.text, request.options, arrived_s=arrived_s)
-        sample_bytes = SAMPLE_BYTES if request.options.format == "pcm" else 1
-        framer = AudioFramer(self._settings.frame_bytes, sample_bytes)
-        await self._send_event(delivery.start())
-        async for spoken in recitation:
-            if await self._deliver_line(turn, delivery, framer, spoken):
-                delivery.delivered(spoken)
-            recitation.delivered(spoken.waveform.duration_s)
-        if not turn.cancelled:
-            for frame in framer.feed(await delivery.flush()) + framer.flush():
-                await self._send_audio(frame)
-        ending = delivery.cancelled() if turn.cancelled else delivery.complete(recitation.queue_s or 0.0)
-        await self._send_event(ending)
-        log_end(delivery, len(request.text), cancelled=turn.cancelled)
+    async def _deliver(self, turn: Turn, voice: "_Voice", sentence: Sentence, recitation: Recitation) -> None:
+        recitation.playback = voice.delivery.playback
+        recitation.playback.resumed(time.monotonic())
+        with recitation:
+            async for spoken in recitation:
+                times = voice.delivery.begin(spoken, sentence.start_char)
+                if times is not None:
+                    await self._send_event(times)
+                await self._deliver_line(turn, voice, spoken)
+                recitation.delivered(spoken.waveform.duration_s)
+            voice.queue_s = voice.queue_s or recitation.queue_s or 0.0
 
-    async def _deliver_line(self, turn: Turn, delivery: Delivery, framer: AudioFramer, spoken: Spoken) -> bool:
-        """Encode and send one line; False where the turn was cancelled before its last frame."""
-        for piece in delivery.pieces(spoken):
-            for frame in framer.feed(await delivery.encode(piece)):
+    async def _deliver_line(self, turn: Turn, voice: "_Voice", spoken: Spoken) -> None:
+        """Encode and send one line, or what of it comes before a cancel."""
+        done_samples = 0
+        for piece in voice.delivery.pieces(spoken):
+            frames = voice.framer.feed(await voice.delivery.encode(piece))
+            size_bytes, sent_bytes = sum(map(len, frames)), 0
+            for frame in frames:
                 if turn.cancelled:
-                    return False
+                    return
                 await self._send_audio(frame)
-        return True
+                sent_bytes += len(frame)
+                sent_samples = done_samples + len(piece) * sent_bytes / size_bytes
+                voice.delivery.sent(sent_samples / len(spoken.waveform.samples))
+            done_samples += len(piece)
+
+    def _account(self, turn: Turn, voice: "_Voice | None", *, is_cancelled: bool, is_refused: bool) -> None:
+        """An error has accounted for its request when it was sent."""
+        if voice is None and is_cancelled:
+            self._observer.unheard(turn.request_id, "cancelled")
+        elif voice is not None and (is_cancelled or not is_refused):
+            outcome: Outcome = "cancelled" if is_cancelled else "complete"
+            self._observer.ended(voice.delivery, turn.text, outcome, queue_s=voice.queue_s)
 
     async def _send_event(self, event: KnownEvent) -> None:
         await self._send({"type": "websocket.send", "text": render_event(event)})
+        self._observer.sent(event)
 
     async def _send_audio(self, frame: bytes) -> None:
         await self._send({"type": "websocket.send", "bytes": frame})
@@ -194,16 +279,3 @@ class Conversation:
             elif isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
                 logger.error("a session failed", exc_info=outcome, extra={"fields": fields})
         logger.info("session ended", extra={"fields": fields})
-
-
-def log_end(delivery: Delivery, text_chars: int, *, cancelled: bool = False) -> None:
-    """One line for a request that has been answered: its lengths, never its text."""
-    fields = {
-        "request_id": delivery.request_id,
-        "text_chars": text_chars,
-        "duration_s": round(delivery.duration_s, 3),
-        "audio_bytes": delivery.audio_bytes,
-        "first_audio_s": None if delivery.first_audio_s is None else round(delivery.first_audio_s, 3),
-        "cancelled": cancelled,
-    }
-    logger.info("request answered", extra={"fields": fields})

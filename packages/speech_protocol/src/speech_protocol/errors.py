@@ -61,13 +61,24 @@ class ProtocolError(Exception):
 
 
 class MessageError(ProtocolError):
-    """A client's message is wrong. `code`, `message` and `request_id` (if it had one) are what the client is told."""
+    """A client's message is wrong. `code`, `message` and `request_id` (if it had one) are what the client is told.
 
-    def __init__(self, code: ErrorCode, message: str, request_id: str | None = None) -> None:
+    `context_id`: of a `text` message, the context that it was meant for; its answer goes by that name, so then
+    `request_id` is the same.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        request_id: str | None = None,
+        context_id: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.request_id = request_id
+        self.context_id = context_id
 
 
 class EventError(ProtocolError):

@@ -63,7 +63,11 @@ class SynthesisComplete:
 
 @dataclass(frozen=True, slots=True)
 class SynthesisCancelled:
-    """No audio of the request follows. `text_spoken + text_remaining` is its text."""
+    """No audio of the request follows. `text_spoken + text_remaining` is its text, or what has come of a context's.
+
+    `text_spoken` ends with the last word that was heard whole: by `played_s` where the cancel had it, else by what was
+    sent. `audio_s`: how much audio was sent, in seconds.
+    """
 
     type: ClassVar[str] = "synthesis_cancelled"
     request_id: str

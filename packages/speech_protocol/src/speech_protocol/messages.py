@@ -54,7 +54,10 @@ class Synthesize:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text as it is written; the server assembles sentences. `options` counts on a context's first message only."""
+    """Text as it is written; the server assembles sentences. `options` counts on a context's first message only.
+
+    A context is answered as one request whose `request_id` is `context_id`. `flush`: this is the end of its text.
+    """
 
     context_id: str
     delta: str
@@ -177,12 +180,12 @@ class FieldReader:
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
-        own_id = fields.get("request_id")
-        self._request_id = own_id if isinstance(own_id, str) and _is_identifier(own_id) else None
+        self._context_id = _usable_id(fields.get("context_id")) if fields.get("type") == "text" else None
+        self._request_id = self._context_id or _usable_id(fields.get("request_id"))
 
     def error(self, message: str, code: ErrorCode = ErrorCode.INVALID_MESSAGE) -> MessageError:
         """The complaint `message` about this message, to be raised."""
-        return MessageError(code, message, self._request_id)
+        return MessageError(code, message, self._request_id, self._context_id)
 
     def string(self, name: str) -> str | None:
         """A string that can be written as UTF-8, or None where the field is absent or null."""
@@ -330,6 +333,11 @@ def _option_fields(options: VoiceOptions) -> dict[str, Any]:
         "lexicon": dict(options.lexicon),
     }
     return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _usable_id(value: Any) -> str | None:
+    """A message's id, where it has one that may come back in an event."""
+    return value if isinstance(value, str) and _is_identifier(value) else None
 
 
 def _is_identifier(value: str) -> bool:

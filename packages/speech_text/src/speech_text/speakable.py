@@ -134,6 +134,18 @@ class SpeakableFilter:
         """What of this piece can be spoken, as a string; '' for nothing. For callers that need no character ranges."""
         return " ".join(" ".join(part.text.split()) for part in self.filter(Traced.of(piece)))
 
+    def outside_code(self, piece: str) -> str:
+        """The piece as it is; or, where a code block reaches over its beginning or end, what of it is no code.
+
+        For callers that send pieces on to a server which filters each one by itself, and would take the end of a
+        block for the beginning of one.
+        """
+        began_inside = bool(self._fence)
+        parts = self._outside_fences(Traced.of(piece))
+        if not began_inside and not self._fence:
+            return piece
+        return " ".join(part.text.strip() for part in parts)
+
     def _outside_fences(self, piece: Traced) -> list[Traced]:
         if not self._fence and "```" not in piece.text and "~~~" not in piece.text:
             return [piece]

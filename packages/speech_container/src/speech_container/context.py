@@ -1,0 +1,68 @@
+"""One context: text as it is written comes in, sentences with their place in it go out. No I/O, no clock.
+
+The chunker returns verbatim pieces in order, with white space trimmed between them; so a piece stands where it is first
+found after the one before. That is looked for only when a piece comes, which keeps the cost linear in the text however
+small the deltas are.
+"""
+
+from dataclasses import dataclass
+
+from speech_protocol import ErrorCode
+from speech_text import IncrementalSentenceChunker
+
+from .errors import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A piece of a request's text that is spoken in one go, and where in that text it begins."""
+
+    text: str
+    start_char: int = 0
+
+
+class TextContext:
+    """`chunker` cuts the text, which has at most `max_chars` characters."""
+
+    def __init__(self, chunker: IncrementalSentenceChunker, max_chars: int) -> None:
+        self._chunker = chunker
+        self._max_chars = max_chars
+        self._cut: list[str] = []
+        self._uncut: list[str] = []
+        self._chars = 0
+        self._cut_chars = 0
+
+    @property
+    def text(self) -> str:
+        """All that has come."""
+        return "".join((*self._cut, *self._uncut))
+
+    def feed(self, delta: str) -> list[Sentence]:
+        """The sentences that `delta` completes. Raises `Refusal`, and takes none of it, past the limit."""
+        if self._chars + len(delta) > self._max_chars:
+            raise Refusal(
+                ErrorCode.TEXT_TOO_LONG,
+                f"a context has at most {self._max_chars} characters; what came before is spoken, the rest is not",
+            )
+        self._chars += len(delta)
+        self._uncut.append(delta)
+        return self._place(self._chunker.feed(delta))
+
+    def flush(self) -> list[Sentence]:
+        """The text is over: what is left of it."""
+        return self._place(self._chunker.flush())
+
+    def _place(self, pieces: list[str]) -> list[Sentence]:
+        if not pieces:
+            return []
+        uncut = "".join(self._uncut)
+        end = 0
+        sentences: list[Sentence] = []
+        for piece in pieces:
+            start = uncut.index(piece, end)
+            end = start + len(piece)
+            sentences.append(Sentence(piece, self._cut_chars + start))
+        self._cut.append(uncut[:end])
+        self._cut_chars += end
+        self._uncut = [uncut[end:]]
+        return sentences

@@ -1,0 +1,185 @@
+"""What is told of requests, through real servers."""
+
+import asyncio
+import json
+import logging
+import time
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from speech_container.delivery import Delivery
+from speech_container.service import Service
+from speech_container.settings import Settings
+from speech_protocol import Synthesize
+
+
+async def numbers(running: Any) -> dict[str, float]:
+    """The samples of /metrics, without labels that have one value in these tests, until what runs is accounted for."""
+    while running.service.running:
+        await running.http("GET", "/ping")
+    reply = await running.http("GET", "/metrics")
+    assert reply.status == 200
+    found = {}
+    for family in text_string_to_metric_families(reply.body.decode()):
+        for sample in family.samples:
+            labels = ",".join(value for name, value in sorted(sample.labels.items()) if name != "engine")
+            found[f"{sample.name}({labels})"] = sample.value
+    return found
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """The fields of the log's lines about requests."""
+    return [
+        {"message": record.getMessage(), **vars(record)["fields"]}
+        for record in caplog.records
+        if record.name == "speech_container.telemetry"
+    ]
+
+
+async def test_every_request_is_counted_once_whatever_becomes_of_it(start: Any) -> None:
+    running = await start()
+    async with running.session() as socket:
+        complete = (await socket.ask(text="One. Two.")).end
+        assert (await socket.ask(text="?!")).end["code"] == "text_empty"
+        await socket.ask(type="zzz")
+        running.engine.broken_tokens = {1 + ord("z")}
+        assert (await socket.ask(text="Fizz.")).end["code"] == "synthesis_failed"
+        running.engine.hold()
+        await socket.send(text="Three.", request_id="a")
+        await socket.send(text="Four.", request_id="b")
+        await socket.send(type="cancel")
+        running.engine.release()
+        assert [(await socket.answer()).end["type"] for _ in range(2)] == ["synthesis_cancelled"] * 2
+        running.engine.hold()
+        await socket.send(text="Five.")
+        await running.engine.busy()
+    while running.service.running:
+        await running.http("GET", "/ping")
+    running.engine.release()
+    found = await numbers(running)
+    counted = ("speech_requests_total", "speech_errors_total")
+    assert {name: value for name, value in found.items() if name.startswith(counted)} == {
+        "speech_requests_total(websocket,pcm,complete)": 1,
+        "speech_requests_total(websocket,none,refused)": 2,
+        "speech_requests_total(websocket,none,failed)": 1,
+        "speech_requests_total(websocket,none,cancelled)": 2,
+        "speech_requests_total(websocket,none,dropped)": 1,
+        "speech_errors_total(text_empty,websocket)": 1,
+        "speech_errors_total(unknown_type,websocket)": 1,
+        "speech_errors_total(synthesis_failed,websocket)": 1,
+    }
+    assert found["speech_audio_seconds_total(pcm)"] == complete["total_duration_s"]
+    assert found["speech_audio_bytes_total(pcm)"] == complete["audio_bytes"]
+    assert found["speech_first_audio_seconds_count(websocket)"] == 1
+    assert found["speech_queue_wait_seconds_count(websocket)"] == 1
+    assert found["speech_sessions(websocket)"] == 0
+    assert found["speech_waiting_segments()"] == 0
+    assert found["speech_batch_size_count()"] >= 3
+
+
+async def test_http_requests_are_counted_too(start: Any) -> None:
+    running = await start()
+    await running.invoke(text="One.")
+    await running.invoke(text="")
+    running.engine.broken_tokens = {1 + ord("z")}
+    await running.invoke(text="Fine. Fizz.", format="pcm")
+    body = json.dumps({"text": "Two.", "speed": 0.5}).encode()
+    running.engine.forget()
+    running.engine.hold()
+    writer = await running.raw(f"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n", body)
+    await running.engine.busy()
+    assert running.service.telemetry.sessions == 1
+    writer.close()
+    while running.service.running:
+        await running.http("GET", "/ping")
+    running.engine.release()
+    found = await numbers(running)
+    counted = {name: value for name, value in found.items() if name.startswith("speech_requests_total")}
+    assert counted == {
+        "speech_requests_total(invocations,wav,complete)": 1,
+        "speech_requests_total(invocations,none,refused)": 1,
+        "speech_requests_total(invocations,pcm,failed)": 1,
+        "speech_requests_total(invocations,none,dropped)": 1,
+    }
+    assert found["speech_errors_total(synthesis_failed,invocations)"] == 1
+
+
+async def test_sessions_and_waiting_segments_are_seen_while_they_are_there(start: Any) -> None:
+    running = await start()
+    async with running.session() as socket, running.session():
+        running.engine.hold()
+        await socket.send(text="One. Two. Three.")
+        await running.engine.busy()
+        reply = await running.http("GET", "/metrics")
+        running.engine.release()
+        await socket.answer()
+    assert b'speech_sessions{face="websocket"} 2.0' in reply.body
+    assert b"speech_waiting_segments 2.0" in reply.body
+
+
+async def test_underruns_are_counted(tone_studio: Any) -> None:
+    service = Service(Settings(engine="tone"), lambda _: tone_studio())
+    await service.load()
+    request = Synthesize("One. Two.")
+    with await service.recite(1, request) as recitation:
+        assert recitation.script.text == request.text
+    delivery = Delivery("r", request.options, arrived_s=time.monotonic())
+    delivery.playback.arrived(10.0, 1.0, waited_s=1.0)
+    delivery.playback.arrived(11.5, 1.0, waited_s=1.0)
+    service.telemetry.observer("websocket").ended(delivery, request.text, "complete", queue_s=0.0)
+    await service.stop()
+    text = service.telemetry.metrics.render().decode()
+    assert 'speech_underruns_total{face="websocket"} 1.0' in text
+    assert 'speech_underrun_seconds_total{face="websocket"} 0.5' in text
+
+
+async def test_the_log_has_ids_and_lengths_and_no_text(start: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    running = await start()
+    async with running.session() as socket:
+        await socket.ask(text="Secret words.", request_id="r-1")
+        await socket.ask(text="Secret words.", request_id="r-2", voice="nobody")
+    await numbers(running)
+    spoken, refused = told(caplog)
+    assert (spoken["message"], spoken["request_id"], spoken["text_chars"]) == ("request complete", "r-1", 13)
+    assert (spoken["face"], spoken["format"], spoken["code"]) == ("websocket", "pcm", None)
+    assert spoken["duration_s"] > 0
+    assert spoken["first_audio_s"] >= spoken["queue_s"] >= 0
+    assert (refused["message"], refused["request_id"], refused["code"]) == ("request refused", "r-2", "voice_unknown")
+    ours = [record for record in caplog.records if record.name.startswith("speech_container")]
+    assert "Secret" not in " ".join(str(vars(record)) for record in ours)
+
+
+async def test_the_log_has_the_text_where_somebody_asked_for_it(start: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    running = await start(log_level="text")
+    async with running.session() as socket:
+        await socket.ask(text="Plain words.")
+    assert [line["text"] for line in told(caplog)] == ["Plain words."]
+
+
+async def test_embedded_metrics_are_written_at_the_end_at_the_latest(
+    start: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = await start(metrics="emf")
+    async with running.session() as socket:
+        await socket.ask(text="One.")
+        await socket.ask(text="Two.", voice="nobody")
+    running.server.should_exit = True
+    await asyncio.wait_for(running.task, 20)
+    lines = [vars(record)["fields"] for record in caplog.records if record.name == "speech_container.emf"]
+    assert [line["Requests"] for line in lines if "Requests" in line] == [2]
+    assert [(line["Code"], line["Errors"]) for line in lines if "Code" in line] == [("voice_unknown", 1)]
+
+
+async def test_a_callers_trace_goes_on_in_the_server(start: Any, spans: Any) -> None:
+    running = await start()
+    running.service.telemetry.tracer = spans.tracer
+    header = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+    async with running.session(additional_headers=header) as socket:
+        await socket.ask(text="One.")
+    await running.http("POST", "/invocations", b'{"text": "Two."}', **header)
+    requests = [span for span in spans.finished if span.name == "speech.request"]
+    assert [span.attributes["speech.face"] for span in requests] == ["websocket", "invocations"]
+    assert {f"{span.context.trace_id:x}" for span in requests} == {"4bf92f3577b34da6a3ce929d0e0e4736"}
