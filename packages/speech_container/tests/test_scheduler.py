@@ -314,12 +314,33 @@ def test_a_listener_that_cut_its_answer_short_is_dry() -> None:
     assert [desk.run()[0].job for _ in range(2)] == [again, other]
 
 
-def test_a_queued_job_that_is_cancelled_leaves_what_is_heard_as_it_was() -> None:
+def test_cancelling_stops_the_sound_of_the_requests_before_too() -> None:
+    """As with a text that is spoken as it is written: each sentence is a job, and most of what is heard was sent."""
     desk = Desk(audio_s=5.0)
     desk.submit(1, 1)
-    queued = desk.submit(1, 1)
     desk.run()
-    desk.scheduler.cancelled(queued, desk.now_s)
+    cut = desk.submit(1, 1)
+    desk.scheduler.cancelled(cut, desk.now_s)
+    again, other = desk.submit(1, 1), desk.submit(2, 1)
+    assert [desk.run()[0].job for _ in range(2)] == [again, other]
+
+
+def test_cancelling_what_waits_behind_another_request_stops_no_sound() -> None:
+    desk = Desk(audio_s=5.0)
+    desk.submit(1, 2)
+    behind = desk.submit(1, 1)
+    desk.run()
+    desk.scheduler.cancelled(behind, desk.now_s)
+    dry = desk.submit(2, 1)
+    assert desk.run()[0].job == dry
+
+
+def test_a_failed_segment_stops_no_sound() -> None:
+    desk = Desk(audio_s=5.0)
+    desk.submit(1, 2)
+    desk.run()
+    assert desk.begin()
+    desk.scheduler.step_finished([None], desk.now_s)
     hears, dry = desk.submit(1, 1), desk.submit(2, 1)
     assert [desk.run()[0].job for _ in range(2)] == [dry, hears]
 

@@ -65,7 +65,6 @@ class _Job:
     started: int = 0
     made: int = 0
     unsent_s: float = 0.0  # audio that was made and not sent
-    sent_s: float = 0.0
 
     @property
     def segments(self) -> int:
@@ -225,7 +224,7 @@ class Scheduler:
                 continue
             listener.free_s = now_s
             if made_s is None:
-                self.cancelled(piece.job, now_s)
+                self._remove(piece.job, now_s)
                 continue
             if listener.unsent_s < _SILENCE_S:
                 listener.unsent_since_s = now_s
@@ -248,21 +247,21 @@ class Scheduler:
             listener.free_s = now_s
         sent_s = min(audio_s, entry.unsent_s)
         entry.unsent_s -= sent_s
-        entry.sent_s += sent_s
         listener.sent_until_s = max(listener.sent_until_s, now_s) + sent_s
         if entry.is_delivered:
             self._remove(job, now_s)
 
     def cancelled(self, job: int, now_s: float) -> None:
-        """Whatever the job still needed is not wanted, nor what was sent of it and not yet heard.
+        """No step takes a piece of this job any more. Fine for one that has ended.
 
-        No step takes a piece of it any more. Fine for a job that has ended.
+        Where it is the job that its listener was to hear next, or hears already, the listener is `interrupted`: the
+        sound stops, whichever request it was of.
         """
         listener = self._listener(job)
         if listener is None:
             return
-        if listener.sent_until_s > now_s:
-            listener.sent_until_s = max(now_s, listener.sent_until_s - listener.jobs[job].sent_s)
+        if next(iter(listener.jobs)) == job:
+            listener.sent_until_s = min(listener.sent_until_s, now_s)
         self._remove(job, now_s)
 
     def interrupted(self, listener: int, now_s: float) -> None:

@@ -1,4 +1,4 @@
-"""What can be set, in one frozen value: 17 settings, with the unit in the name where there is one.
+"""What can be set, in one frozen value: 19 settings, with the unit in the name where there is one.
 
 Every field is read from `SPEECH_` + its name in capitals. `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
 `SPEECH_PORT`; `METRICS` is another name for `SPEECH_METRICS`. A value that cannot be used stops the server with one
