@@ -8,12 +8,14 @@ from local_cloud.errors import ModelSpecInvalid, ModelUnavailable
 from local_cloud.language_model import LanguageModel
 from local_cloud.llama_model import LlamaModel
 from local_cloud.model_choice import choose_model
+from local_cloud.paced_model import PacedModel
 from local_cloud.script_model import ScriptModel
 
 
 def test_the_small_model_is_the_default_where_it_runs() -> None:
     choice = choose_model(None, 20)
-    assert isinstance(choice.model, LlamaModel)
+    assert isinstance(choice.model, PacedModel)
+    assert isinstance(choice.model.model, LlamaModel)
     assert choice.notice == ""
 
 

@@ -5,6 +5,7 @@ from local_cloud.errors import ModelSpecInvalid, ModelUnavailable
 from local_cloud.language_model import Conversation, Turn
 from local_cloud.llama_model import LlamaModel
 from local_cloud.model_spec import parse_model
+from local_cloud.paced_model import PacedModel
 from local_cloud.script_model import ScriptModel
 
 ASKED = Conversation("", (Turn("user", "Hello?"),))
@@ -61,7 +62,9 @@ def test_a_rate_of_nothing_is_refused(tmp_path: Path) -> None:
 def test_llama_is_named_or_its_absence_is_explained() -> None:
     usable, reason = LlamaModel().available()
     if usable:
-        assert isinstance(parse_model("llama", 20), LlamaModel)
+        model = parse_model("llama", 20)
+        assert isinstance(model, PacedModel)
+        assert isinstance(model.model, LlamaModel)
     else:
         with pytest.raises(ModelUnavailable, match=f"{reason}.*script:FILE"):
             parse_model("llama", 20)

@@ -63,7 +63,9 @@ ModelOption = Annotated[
         show_default=False,
     ),
 ]
-RateOption = Annotated[float, typer.Option(help="Tokens a second of a script.", min=0.1, max=100_000)]
+RateOption = Annotated[
+    float, typer.Option(help="Tokens a second: of a script, and at most of llama.", min=0.1, max=100_000)
+]
 LogsOption = Annotated[Path, typer.Option(help="Where the services' logs go.")]
 
 

@@ -228,13 +228,17 @@ class Http2Connection(asyncio.Protocol):
     def end_stream(self, stream: Http2Stream) -> None:
         self._h2.end_stream(stream.stream_id)
         if not stream.input_ended:
-            self._h2.reset_stream(stream.stream_id, h2.errors.ErrorCodes.NO_ERROR)
+            self._reset(stream, h2.errors.ErrorCodes.NO_ERROR)
         self._flush()
 
     def reset_stream(self, stream: Http2Stream) -> None:
-        with contextlib.suppress(h2.exceptions.StreamClosedError):
-            self._h2.reset_stream(stream.stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        self._reset(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)
         self._flush()
+
+    def _reset(self, stream: Http2Stream, code: h2.errors.ErrorCodes) -> None:
+        """hyper-h2 raises for a stream that the caller has closed meanwhile, one kind or another; all are as wanted."""
+        with contextlib.suppress(h2.exceptions.ProtocolError):
+            self._h2.reset_stream(stream.stream_id, code)
 
     def acknowledge(self, stream: Http2Stream, credit_bytes: int) -> None:
         # hyper-h2 credits the connection even where the stream is closed already.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-HANDOVER_TOKENS = 16
+HANDOVER_TOKENS = 4
 INSTEAD = "use --model script:FILE instead"
 
 

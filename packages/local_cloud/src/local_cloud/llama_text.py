@@ -2,16 +2,16 @@
 
 Gemma 3 270M, as packaged, is a base model: it knows no chat roles, follows no system text, and at temperature 0 soon
 repeats itself. Given two finished exchanges and a third question it continues in their manner. Measured here:
-without a floor it stops after one or two sentences, so the end of the answer is forbidden until four are complete; a
+without a floor it stops after one or two sentences, so the end of the answer is forbidden until three are complete; a
 repetition penalty keeps it going."""
 
 import re
 
 from local_cloud.language_model import Conversation, Turn
 
-MIN_SENTENCES = 4
+MIN_SENTENCES = 3
 MAX_SENTENCES = 7
-WIND_UP_TOKENS = 130
+WIND_UP_TOKENS = 60
 """From here on the answer ends with the sentence it is in."""
 MAX_TOKENS = 220
 MAX_HISTORY_CHARS = 2400

@@ -5,6 +5,7 @@ from pathlib import Path
 from local_cloud.errors import ModelSpecInvalid
 from local_cloud.language_model import LanguageModel
 from local_cloud.llama_model import LlamaModel
+from local_cloud.paced_model import PacedModel
 from local_cloud.script_model import ScriptModel
 
 MAX_SCRIPT_BYTES = 1024 * 1024
@@ -12,7 +13,7 @@ FORMS = "'llama' (a small model on this machine) or 'script:FILE' (the text of a
 
 
 def parse_model(spec: str, tokens_per_second: float) -> LanguageModel:
-    """The model that `spec` names. `tokens_per_second` is the rate of a script; llama is as fast as it is.
+    """The model that `spec` names. `tokens_per_second` is the rate of a script, and the most that llama writes.
 
     Raises:
         ModelSpecInvalid: `spec` names no model, or its file cannot be read as text.
@@ -21,7 +22,7 @@ def parse_model(spec: str, tokens_per_second: float) -> LanguageModel:
     if spec == "llama":
         model = LlamaModel()
         model.check_available()
-        return model
+        return PacedModel(model, tokens_per_second)
     kind, colon, name = spec.partition(":")
     if kind != "script" or not colon:
         raise ModelSpecInvalid(f"expected a model of the form {FORMS}; got {spec!r}")

@@ -163,8 +163,6 @@ class LocalStack:
     async def _start_agent(self, life: AsyncExitStack, model: LanguageModel) -> None:
         settings = self._settings
         life.push_async_callback(model.close)
-        with self._step("The language model loads"):
-            await model.prepare()
         self.bedrock = await life.enter_async_context(
             Bedrock(model, credentials=self.credentials, region=REGION, port=settings.bedrock_port)
         )
@@ -181,11 +179,17 @@ class LocalStack:
             "SPEECH_CA_FILE": str(self.ca_file),
         }
         command = [_script("agent-runtime"), "serve", "--host", "127.0.0.1", "--port", str(settings.agent_port)]
-        with self._step("The agent starts"):
-            agent = ServiceProcess(
-                "agent-runtime", command, environment=environment, log_file=settings.logs / "agent-runtime.log"
-            )
-            self.agent = await life.enter_async_context(agent)
+        agent = ServiceProcess(
+            "agent-runtime", command, environment=environment, log_file=settings.logs / "agent-runtime.log"
+        )
+        with self._step("The agent starts, the language model loads"):
+            preparing = asyncio.create_task(model.prepare())
+            try:
+                self.agent = await life.enter_async_context(agent)
+                await preparing
+            finally:
+                preparing.cancel()
+                await asyncio.gather(preparing, return_exceptions=True)
         self.agentcore = await life.enter_async_context(
             AgentCore(
                 {RUNTIME_ARN: self.agent.url}, credentials=self.credentials, region=REGION, port=settings.agentcore_port
