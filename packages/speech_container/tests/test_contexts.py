@@ -33,9 +33,13 @@ async def write(client: Any, text: str, context_id: str = "c", size: int = 3, **
 # Streamed text
 
 
-async def test_a_context_sounds_like_the_request_of_the_same_text(start: Any) -> None:
+@pytest.mark.parametrize(("audio_format", "sample_rate"), [("pcm", 24_000), ("wav", 8_000), ("mp3", 16_000)])
+async def test_a_context_sounds_like_the_request_of_the_same_text(
+    start: Any, audio_format: str, sample_rate: int
+) -> None:
     running = await start()
     options: dict[str, Any] = {"voice": "bf_emma", "speed": 1.5, "timestamps": True}
+    options |= {"format": audio_format, "sample_rate": sample_rate}
     async with running.session() as socket:
         whole = await socket.ask(text=TEXT, request_id="c", **options)
         await write(socket, TEXT, **options)

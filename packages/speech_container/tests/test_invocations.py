@@ -181,7 +181,7 @@ async def test_a_client_that_hangs_up_stops_its_work(start: Any) -> None:
 
 
 async def test_a_client_that_never_reads_is_dropped(start: Any) -> None:
-    running = await start(send_timeout_s=0.1, look_ahead_s=1.0)
+    running = await start(send_timeout_s=0.1, look_ahead_s=100)
     text = " ".join(f"This is sentence {number} of a long text." for number in range(230))
     body = json.dumps({"text": text, "speed": 0.5}).encode()
     writer = await running.raw(f"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n", body)

@@ -54,6 +54,19 @@ async def test_draining_stays_draining_when_loading_ends(tone_studio: Any) -> No
     await service.stop()
 
 
+async def test_requests_that_come_within_the_window_share_a_step(tone_studio: Any, held_engine: Any) -> None:
+    held_engine.max_batch = 2
+    service = Service(Settings(engine="tone", batch_window_ms=1000), lambda _: tone_studio(held_engine))
+    await service.load()
+    held_engine.forget()
+    recitations = [await service.recite(service.new_listener(), Synthesize("Hello.")) for _ in range(2)]
+    for recitation in recitations:
+        with recitation:
+            await anext(recitation)
+    assert [len(batch) for batch in held_engine.batches] == [2]
+    await service.stop()
+
+
 async def test_a_text_that_breaks_the_front_end_fails_alone(tone_studio: Any) -> None:
     studio = tone_studio()
     service = Service(Settings(engine="tone"), lambda _: studio)

@@ -64,6 +64,7 @@ def test_durations_are_those_that_were_published_and_those_of_the_export(
     (waveform,), (exported,) = engine.synthesize([spoken]), onnx.synthesize([spoken])
     assert waveform.frames is not None
     assert exported.frames is not None
+    assert waveform.lead_s == exported.lead_s > 0
     assert waveform.samples.dtype == np.float32
     assert len(waveform.frames) == len(spoken.token_ids) + 2
     assert waveform.frames.sum() * FRAME_SAMPLES == len(waveform.samples)

@@ -165,7 +165,7 @@ SPEAKABLE = ["a", "word" * 2500, "x" * 600, "null\0byte", "\u202eright to left\u
 
 @pytest.mark.parametrize("text", SPEAKABLE, ids=["letter", "no space", "window", "null", "marks", "emoji"])
 async def test_odd_texts_are_spoken_whole(start: Any, text: str) -> None:  # [10]
-    running = await start()
+    running = await start(look_ahead_s=3600)  # nobody listens in real time
     async with running.session() as socket:
         whole = await socket.ask(text=text)
     assert whole.end["type"] == "synthesis_complete"
@@ -258,9 +258,10 @@ async def test_a_slow_reader_delays_nobody_and_is_not_served_ahead_for_ever(star
         while made_for_slow[-1] != made_for_slow[-2]:  # the slow one gets a turn for each of the quick one's, if it may
             assert (await quick.ask(text="Quick.")).end["type"] == "synthesis_complete"
             made_for_slow.append(len(running.engine.batches) - len(made_for_slow) + 1)
-        whole = await slow.answer()
+        await slow.send(type="cancel")
+        stopped = await slow.answer()
     assert 0 < made_for_slow[-1] < 200
-    assert whole.end["type"] == "synthesis_complete"
+    assert stopped.end["type"] == "synthesis_cancelled"
 
 
 async def test_slow_readers_of_long_texts_leave_the_queue_to_others(start: Any) -> None:  # [8]
@@ -272,11 +273,12 @@ async def test_slow_readers_of_long_texts_leave_the_queue_to_others(start: Any) 
             assert isinstance(await slow.frame(), dict)
         assert (await quick.ask(text="Quick.")).end["type"] == "synthesis_complete"
         for slow in (one, two):
-            assert (await slow.answer()).end["type"] == "synthesis_complete"
+            await slow.send(type="cancel")
+            assert (await slow.answer()).end["type"] == "synthesis_cancelled"
 
 
 async def test_a_peer_that_never_reads_is_dropped(start: Any) -> None:  # [8]
-    running = await start(send_timeout_s=0.1, look_ahead_s=1.0)
+    running = await start(send_timeout_s=0.1, look_ahead_s=100)
     text = " ".join(f"This is sentence {number} of a long text." for number in range(230))
     async with running.session(max_queue=1) as stuck, running.session() as other:
         for _ in range(20):

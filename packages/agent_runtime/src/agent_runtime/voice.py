@@ -70,7 +70,7 @@ class Voice:
         """Set once all is spoken or speaking has failed; everything about it has been emitted by then."""
 
     async def say(self, place: int, text: str) -> None:
-        """Speak `text`, of the timeline's sentence at `place`, after those before it; forgotten once speaking failed."""
+        """Speak `text`, of the timeline's sentence at `place`, in its turn; forgotten once speaking has failed."""
         if not self.settled.is_set():
             await self._waiting.put((place, text))
 

@@ -1,7 +1,7 @@
 """One request's answer as it takes shape: spoken lines in, word times, encoded audio and the closing event out. No I/O.
 
-Both faces use it. A line is announced by `begin`, encoded by `encode` in pieces, and counted by `sent` as it leaves; so
-what a listener can have heard is known to the word at any moment.
+Both faces use it. A line is announced by `begin`, encoded piece by piece, and counted by `sent` as it leaves; so what a
+listener can have heard is known to the word at any moment.
 
 A codec takes up to 10 ms for a second of audio, and a line may last 20 s. So a line is encoded in pieces, each in
 another thread (the codecs and the resampler let go of the interpreter): the event loop is never held, the first bytes

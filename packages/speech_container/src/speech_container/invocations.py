@@ -217,7 +217,7 @@ async def _until_hangup(receive: Receive) -> None:
 
 
 async def _parts(delivery: Delivery, recitation: Recitation) -> AsyncIterator[_Part]:
-    """Word times, if asked for, and encoded bytes piece by piece; a line is delivered when the next is asked for."""
+    """Word times, if asked for, and encoded bytes in pieces; a line is delivered when the next one is asked for."""
     recitation.playback = delivery.playback
     async for spoken in recitation:
         if times := delivery.begin(spoken):

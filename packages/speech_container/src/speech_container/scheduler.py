@@ -1,29 +1,38 @@
-"""Whose segment is synthesised next: a state that is told what happened and says what to do, without clock or thread.
+"""Whose segments are synthesised next: a state that is told what happened and when, and says what to do. No clock.
 
-A job is one request, a listener is whoever hears its jobs one after the other (a session, or one HTTP request). The
-rules: a listener's jobs run in the order they came, segment by segment; a listener has at most one segment in a step;
-nobody gets more than `look_ahead_s` of audio ahead of what was sent to it. Among those who may run, whoever has no
-audio waiting goes first, then whoever was served longest ago.
+A job is one request, a listener is whoever hears its jobs one after the other (a session, or one HTTP request). Audio
+is heard as fast as it is spoken, so for every listener there is a moment at which it runs dry: the audio it was sent
+lasts until then, counted from when it was sent, and what was made and not yet sent comes on top. That moment, or the
+arrival of a request for whoever has nothing to hear, is the one number by which segments are ordered. Nobody starves:
+once that moment has passed, whoever comes later or has been served since has a later one, so every other listener
+goes first at most once more.
+
+A listener's segments run in the order they came, and no further than `look_ahead_s` ahead of what it has had time to
+hear and of what was sent to it. An engine that takes several waits for company, `batch_window_s` at most. A step holds
+one segment of each listener; where nobody in it has run dry, what room is left goes to their next ones, which keeps
+the engine free for whoever comes next (docs/fairness.md has the numbers).
 
 Admission counts what the engine could be busy with: of each listener, the segments that would bring it to its
 look-ahead. A listener who is that far ahead waits for nobody, however long the rest of its text is, so it takes no
 place from the others; its own queue is bounded instead. All is counted from the jobs themselves, so there is no slot
-to leak.
+to leak or to release twice.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from .errors import QueueFull
+from .pace import Pace
 
-_FIRST_ESTIMATE_S: Final = 0.5  # of one step, before any has been measured
-_FIRST_SEGMENT_S: Final = 2.0  # of audio in one segment, before any has been made: a short sentence
-_LEAST_SEGMENT_S: Final = 0.1
-_SMOOTHING: Final = 0.2
 _HELD_FACTOR: Final = 32  # segments in memory, in queues: so many listeners may have as much as one listener may
-_RETRY_RANGE_S: Final = (0.5, 30.0)
+_LEAST_SEGMENT_S: Final = 0.1
+_RETRY_RANGE_S: Final = (0.1, 60.0)
+_BY_URGENCY: Final = attrgetter("dry_s", "number")  # whoever runs dry first, then whose job came first
+_SILENCE_S: Final = 1e-6  # less than a sample of audio: what sums of durations may be off by
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,135 +43,355 @@ class Piece:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Synthesise these together, most urgent first, and tell `step_finished`."""
+
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Nothing to do: call `tick` after the next thing that happens, and at `at_s` (None: there is no such time)."""
+
+    at_s: float | None
+
+
 @dataclass(slots=True)
 class _Job:
-    segments: int
+    phonemes: tuple[int, ...]  # of each segment
+    submitted_s: float
+    paced: bool
     started: int = 0
-    ahead_s: float = 0.0  # made and not yet sent
+    made: int = 0
+    unsent_s: float = 0.0  # audio that was made and not sent
+
+    @property
+    def segments(self) -> int:
+        return len(self.phonemes)
+
+    @property
+    def waiting(self) -> int:
+        return self.segments - self.started
+
+    @property
+    def next_phonemes(self) -> int:
+        return self.phonemes[self.started]
+
+    @property
+    def is_delivered(self) -> bool:
+        return self.made == self.segments and self.unsent_s < _SILENCE_S
 
 
 @dataclass(slots=True)
 class _Listener:
+    sent_until_s: float = -math.inf  # when it will have heard what was sent
+    unsent_since_s: float = -math.inf  # when the oldest audio that was not sent was made
+    free_s: float = -math.inf  # since when neither a step nor unsent audio holds its next segment back
     jobs: dict[int, _Job] = field(default_factory=dict)  # in order of arrival
-    last_turn: int = 0
-    in_step: bool = False
 
     @property
-    def ahead_s(self) -> float:
-        return sum(job.ahead_s for job in self.jobs.values())
+    def queue(self) -> Iterator[tuple[_Job, int]]:
+        """The segments that no step has taken yet, each as its job and its phonemes."""
+        return ((job, job.phonemes[index]) for job in self.jobs.values() for index in range(job.started, job.segments))
 
     @property
-    def waiting(self) -> int:
-        """The segments that no step has taken yet."""
-        return sum(job.segments - job.started for job in self.jobs.values())
+    def head(self) -> tuple[int, _Job] | None:
+        """The oldest job with a segment that no step has taken."""
+        return next(((number, job) for number, job in self.jobs.items() if job.waiting), None)
 
     @property
-    def pending(self) -> list[int]:
-        """The jobs with a piece that no step has taken, oldest first."""
-        return [number for number, job in self.jobs.items() if job.started < job.segments]
+    def unsent_s(self) -> float:
+        return sum(job.unsent_s for job in self.jobs.values())
+
+    def dry_s(self, unsent_s: float) -> float:
+        """When it will have heard all that was made; what was not sent is taken to be heard as soon as it can be."""
+        if unsent_s < _SILENCE_S:
+            return self.sent_until_s
+        return max(self.sent_until_s, self.unsent_since_s) + unsent_s
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A listener's next segment."""
+
+    dry_s: float  # where it has nothing to hear: since when it waits
+    number: int
+    job: _Job
+    unsent_s: float
+    opens_s: float  # from when on it may run
+
+    def take(self) -> Piece:
+        self.job.started += 1
+        return Piece(self.number, self.job.started - 1)
 
 
 class Scheduler:
-    """See the module. Not safe for use from two threads at once; the owner of the engine locks around it."""
+    """See the module. All times are seconds on one clock that never goes back.
 
-    def __init__(self, *, max_batch: int, max_waiting: int, look_ahead_s: float) -> None:
+    `fills_steps`: whether room in a step goes to further segments of those who are in it; off only for comparison.
+    Not safe for use from two threads at once; the owner of the engine locks around it.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_batch: int,
+        max_waiting: int,
+        look_ahead_s: float,
+        batch_window_s: float = 0.0,
+        max_wait_s: float = math.inf,
+        fills_steps: bool = True,
+    ) -> None:
         self._max_batch = max_batch
         self._max_waiting = max_waiting
         self._look_ahead_s = look_ahead_s
-        self._listeners: dict[int, _Listener] = {}
+        self._batch_window_s = batch_window_s if max_batch > 1 else 0.0
+        self._max_wait_s = max_wait_s
+        self._fills_steps = fills_steps
+        self._listeners: dict[int, _Listener] = {}  # those with jobs
+        self._resting: dict[int, float] = {}  # those without, who still hear something, and until when
         self._listener_of: dict[int, int] = {}
         self._jobs_seen = 0
-        self._turns = 0
-        self._step_s = _FIRST_ESTIMATE_S
-        self._segment_s = _FIRST_SEGMENT_S
+        self._pace = Pace()
+        self._step: Step | None = None
+        self._step_phonemes = 0
+        self._step_begun_s = 0.0
 
     @property
     def jobs(self) -> int:
-        """The jobs that have not ended."""
+        """The jobs that are neither delivered nor cancelled."""
         return len(self._listener_of)
 
     @property
     def waiting(self) -> int:
         """The segments that no step has taken yet."""
-        return sum(listener.waiting for listener in self._listeners.values())
+        return sum(job.waiting for listener in self._listeners.values() for job in listener.jobs.values())
 
     @property
-    def claimed(self) -> int:
-        """The segments that would bring every listener to its look-ahead: the engine's work for now."""
-        return sum(self._claim(listener.waiting, listener.ahead_s) for listener in self._listeners.values())
+    def listeners(self) -> int:
+        """The listeners that are remembered: with jobs, or with audio that they are still hearing."""
+        return len(self._listeners) + len(self._resting)
 
-    def submit(self, listener: int, segments: int) -> int:
-        """Take a job of `segments` segments and give it a number. Raises `QueueFull`.
+    def submitted(self, listener: int, phonemes: Sequence[int], now_s: float, *, paced: bool = True) -> int:
+        """Take a job with one segment for each of `phonemes` (how many it has), and give it a number.
 
-        Full is the engine's work for now, this listener's own queue, or the memory for all of them. A job that is
-        longer than a queue is taken when nothing else is in it, because it would never fit later.
+        `paced`: the audio is played as it comes, so it need not be made long before; a file need not wait for that.
+        Raises `QueueFull` where this listener would hear nothing for too long, or where the engine's work for now, this
+        listener's own queue, or the memory for all of them is full. A job that is longer than a queue is taken when
+        nothing else is in it, because it would never fit later.
         """
-        limit = self._max_waiting
-        own = self._listeners[listener].waiting if listener in self._listeners else 0
-        uses = (
-            (self.claimed, self._claim(segments), limit),
-            (own, segments, limit),
-            (self.waiting, segments, limit * _HELD_FACTOR),
-        )
-        if any(used and used + more > room for used, more, room in uses):
-            low, high = _RETRY_RANGE_S
-            estimate_s = max(own, self.claimed) / 2 * self._step_s / self._max_batch
-            raise QueueFull(min(max(low, estimate_s), high))
+        found = self._listeners.get(listener) or _Listener(self._resting.get(listener, -math.inf))
+        self._require_room(found, phonemes, now_s)
+        silence_s = self.wait_s(now_s) - max(0.0, found.dry_s(found.unsent_s) - now_s)
+        if silence_s > self._max_wait_s:
+            raise _full(silence_s - self._max_wait_s)
         self._jobs_seen += 1
-        self._listeners.setdefault(listener, _Listener()).jobs[self._jobs_seen] = _Job(segments)
+        self._resting.pop(listener, None)
+        self._listeners[listener] = found
         self._listener_of[self._jobs_seen] = listener
+        found.jobs[self._jobs_seen] = _Job(tuple(phonemes), now_s, paced)
         return self._jobs_seen
 
-    def next_step(self) -> tuple[Piece, ...]:
-        """The pieces to synthesise now, most urgent first; none where nobody needs or may have more."""
-        ready = [listener for listener in self._listeners.values() if self._may_run(listener)]
-        ready.sort(key=lambda listener: (listener.ahead_s > 0, listener.last_turn))
-        return tuple(self._take(listener) for listener in ready[: self._max_batch])
+    def claimed(self, now_s: float) -> int:
+        """The segments that would bring every listener to its look-ahead: the engine's work for now."""
+        return sum(self._claim(listener, now_s) for listener in self._listeners.values())
 
-    def finished(self, step: Sequence[Piece], audio_s: Sequence[float], took_s: float) -> None:
-        """A step is done: `audio_s` seconds of audio for each piece, made in `took_s`."""
-        self._step_s += _SMOOTHING * (took_s - self._step_s)
-        for piece, made_s in zip(step, audio_s, strict=True):
+    def tick(self, now_s: float) -> Step | Wake:
+        """What to do now. While a step runs there is nothing to do."""
+        self._forget(now_s)
+        if self._step is not None:
+            return Wake(None)
+        candidates = sorted(self._candidates(), key=_BY_URGENCY)
+        ready = [candidate for candidate in candidates if candidate.opens_s <= now_s]
+        wake_s = min((candidate.opens_s for candidate in candidates if candidate.opens_s > now_s), default=math.inf)
+        if ready and len(ready) < self._max_batch:
+            window_ends_s = min(candidate.opens_s for candidate in ready) + self._batch_window_s
+            if window_ends_s > now_s:
+                return Wake(min(window_ends_s, wake_s))
+        if ready:
+            return self._begin(ready[: self._max_batch], now_s)
+        return Wake(wake_s if wake_s < math.inf else None)
+
+    def step_finished(self, audio_s: Sequence[float | None], now_s: float) -> None:
+        """The step is done: seconds of audio for each of its pieces, or None for one that failed and ends its job."""
+        if self._step is None:
+            raise RuntimeError("no step is running; step_finished answers a Step that tick has returned")
+        pieces, self._step = self._step.pieces, None
+        for piece, made_s in zip(pieces, audio_s, strict=True):
             listener = self._listener(piece.job)
-            if listener is not None:
-                listener.in_step = False
-                listener.jobs[piece.job].ahead_s += made_s
-                self._segment_s += _SMOOTHING * (made_s - self._segment_s)
+            if listener is None:
+                continue
+            listener.free_s = now_s
+            if made_s is None:
+                self._remove(piece.job, now_s)
+                continue
+            if listener.unsent_s < _SILENCE_S:
+                listener.unsent_since_s = now_s
+            job = listener.jobs[piece.job]
+            job.made += 1
+            job.unsent_s += made_s
+            if job.is_delivered:
+                self._remove(piece.job, now_s)
+        made = [seconds for seconds in audio_s if seconds is not None]
+        if len(made) == len(pieces):
+            self._pace.measured(len(pieces), self._step_phonemes, now_s - self._step_begun_s, sum(made))
 
-    def delivered(self, job: int, audio_s: float) -> None:
-        """`audio_s` seconds of the job's audio have been sent."""
+    def delivered(self, job: int, audio_s: float, now_s: float) -> None:
+        """`audio_s` seconds of the job's audio have been sent. A job of which everything was sent has ended."""
         listener = self._listener(job)
-        if listener is not None:
-            listener.jobs[job].ahead_s = max(0.0, listener.jobs[job].ahead_s - audio_s)
-
-    def end(self, job: int) -> None:
-        """The job was delivered, cancelled or has failed: no step takes a piece of it. Ending twice is fine."""
-        number = self._listener_of.pop(job, None)
-        if number is None:
+        if listener is None:
             return
-        listener = self._listeners[number]
-        del listener.jobs[job]
-        listener.in_step = False
-        if not listener.jobs:
-            del self._listeners[number]
+        entry = listener.jobs[job]
+        if listener.unsent_s >= self._look_ahead_s:
+            listener.free_s = now_s
+        sent_s = min(audio_s, entry.unsent_s)
+        entry.unsent_s -= sent_s
+        listener.sent_until_s = max(listener.sent_until_s, now_s) + sent_s
+        if entry.is_delivered:
+            self._remove(job, now_s)
 
-    def _claim(self, segments: int, ahead_s: float = 0.0) -> int:
-        """How many of a listener's `segments` it takes to bring it from `ahead_s` to its look-ahead."""
-        room_s = max(0.0, self._look_ahead_s - ahead_s)
-        return min(segments, math.ceil(room_s / max(_LEAST_SEGMENT_S, self._segment_s)))
+    def cancelled(self, job: int, now_s: float) -> None:
+        """No step takes a piece of this job any more. Fine for one that has ended.
+
+        Where it is the job that its listener was to hear next, or hears already, the listener is `interrupted`: the
+        sound stops, whichever request it was of.
+        """
+        listener = self._listener(job)
+        if listener is None:
+            return
+        if next(iter(listener.jobs)) == job:
+            listener.sent_until_s = min(listener.sent_until_s, now_s)
+        self._remove(job, now_s)
+
+    def interrupted(self, listener: int, now_s: float) -> None:
+        """The listener does not listen any more to what was sent: it is dry now. Its jobs go on."""
+        self._resting.pop(listener, None)
+        found = self._listeners.get(listener)
+        if found is not None:
+            found.sent_until_s = min(found.sent_until_s, now_s)
+
+    def disconnected(self, listener: int) -> tuple[int, ...]:
+        """The listener is gone: forget it, and cancel its jobs, which are returned."""
+        self._resting.pop(listener, None)
+        found = self._listeners.pop(listener, None)
+        jobs = () if found is None else tuple(found.jobs)
+        for job in jobs:
+            del self._listener_of[job]
+        return jobs
+
+    def wait_s(self, now_s: float) -> float:
+        """About how long a newcomer's first segment would wait for its step to begin."""
+        ahead = [each for each in self._candidates() if each.dry_s <= now_s and each.opens_s <= now_s]
+        full_steps = len(ahead) // self._max_batch
+        if not full_steps:
+            return self._step_left_s(now_s)
+        phonemes = sum(each.job.next_phonemes for each in ahead) * full_steps * self._max_batch / len(ahead)
+        return self._step_left_s(now_s) + self._pace.takes_s(phonemes, self._max_batch)
+
+    def _candidates(self) -> Iterator[_Candidate]:
+        """The next segment of every listener that has one and has none in the step that runs."""
+        busy = {self._listener_of.get(piece.job) for piece in self._step.pieces} if self._step else set()
+        for name, listener in self._listeners.items():
+            head = listener.head
+            if head is not None and name not in busy:
+                number, job = head
+                unsent_s = listener.unsent_s
+                dry_s = listener.dry_s(unsent_s)
+                opens_s = max(job.submitted_s, listener.free_s)
+                if unsent_s >= self._look_ahead_s:
+                    opens_s = math.inf
+                elif job.paced:
+                    opens_s = max(opens_s, dry_s - self._look_ahead_s)
+                yield _Candidate(max(dry_s, job.submitted_s), number, job, unsent_s, opens_s)
+
+    def _begin(self, chosen: Sequence[_Candidate], now_s: float) -> Step:
+        phonemes = sum(each.job.next_phonemes for each in chosen)
+        rooms_s = [self._room_ahead_s(each, now_s) - self._pace.lasts_s(each.job.next_phonemes) for each in chosen]
+        pieces = [each.take() for each in chosen]
+        took_one = self._fills_steps and chosen[0].dry_s > now_s  # they are in order: then nobody is dry
+        while took_one:
+            took_one = False
+            for index, each in enumerate(chosen):
+                if len(pieces) < self._max_batch and each.job.waiting and rooms_s[index] > 0:
+                    phonemes += each.job.next_phonemes
+                    rooms_s[index] -= self._pace.lasts_s(each.job.next_phonemes)
+                    pieces.append(each.take())
+                    took_one = True
+        self._step, self._step_phonemes, self._step_begun_s = Step(tuple(pieces)), phonemes, now_s
+        return self._step
+
+    def _room_ahead_s(self, candidate: _Candidate, now_s: float) -> float:
+        """How much more audio may be made for this listener now."""
+        unheard_s = candidate.dry_s - now_s if candidate.job.paced else 0.0
+        return self._look_ahead_s - max(unheard_s, candidate.unsent_s)
+
+    def _step_left_s(self, now_s: float) -> float:
+        if self._step is None:
+            return 0.0
+        takes_s = self._pace.takes_s(self._step_phonemes, len(self._step.pieces))
+        return max(0.0, self._step_begun_s + takes_s - now_s)
+
+    def _require_room(self, listener: _Listener, phonemes: Sequence[int], now_s: float) -> None:
+        everybody, limit = self._listeners.values(), self._max_waiting
+        claims = self._claim(listener, now_s, phonemes) - self._claim(listener, now_s)
+        own = sum(job.waiting for job in listener.jobs.values())
+        for whose, used, more, room in (
+            (everybody, self.claimed(now_s), claims, limit),
+            ((listener,), own, len(phonemes), limit),
+            (everybody, self.waiting, len(phonemes), limit * _HELD_FACTOR),
+        ):
+            if used and more and used + more > room:
+                raise _full(self._room_s(whose, min(used, used + more - room), now_s))
+
+    def _claim(self, listener: _Listener, now_s: float, more: Sequence[int] = ()) -> int:
+        """How many of the listener's segments, and of `more`, it takes to bring it to its look-ahead."""
+        unsent_s = listener.unsent_s
+        room_s = self._look_ahead_s - max(unsent_s, listener.dry_s(unsent_s) - now_s)
+        claimed = 0
+        for phonemes in chain((phonemes for _, phonemes in listener.queue), more):
+            if room_s <= 0:
+                break
+            room_s -= max(_LEAST_SEGMENT_S, self._pace.lasts_s(phonemes))
+            claimed += 1
+        return claimed
+
+    def _room_s(self, whose: Iterable[_Listener], excess: int, now_s: float) -> float:
+        """About how long until `excess` of the waiting segments have begun: the engine must get to them, and their
+        listeners must have heard enough to be let have them."""
+        opens_s: list[float] = []
+        total = 0
+        for listener in whose:
+            dry_s = max(now_s, listener.dry_s(listener.unsent_s))
+            for job, phonemes in listener.queue:
+                opens_s.append(dry_s - self._look_ahead_s if job.paced else now_s)
+                dry_s += self._pace.lasts_s(phonemes)
+                total += phonemes
+        opens_s.sort()
+        engine_s = self._pace.takes_s(total * excess / len(opens_s), self._max_batch)
+        return max(opens_s[excess - 1] - now_s, self._step_left_s(now_s) + engine_s)
 
     def _listener(self, job: int) -> _Listener | None:
-        number = self._listener_of.get(job)
-        return None if number is None else self._listeners[number]
+        name = self._listener_of.get(job)
+        return None if name is None else self._listeners[name]
 
-    def _may_run(self, listener: _Listener) -> bool:
-        return not listener.in_step and listener.ahead_s < self._look_ahead_s and bool(listener.pending)
+    def _remove(self, job: int, now_s: float) -> None:
+        name = self._listener_of.pop(job)
+        listener = self._listeners[name]
+        del listener.jobs[job]
+        if not listener.jobs:
+            del self._listeners[name]
+            if listener.sent_until_s > now_s:
+                self._resting[name] = listener.sent_until_s
 
-    def _take(self, listener: _Listener) -> Piece:
-        number = listener.pending[0]
-        self._turns += 1
-        listener.last_turn = self._turns
-        listener.in_step = True
-        job = listener.jobs[number]
-        job.started += 1
-        return Piece(number, job.started - 1)
+    def _forget(self, now_s: float) -> None:
+        """Drop whoever has heard everything. The oldest first; nobody rests for longer than the look-ahead lasts."""
+        for name, until_s in list(self._resting.items()):
+            if until_s > now_s:
+                return
+            del self._resting[name]
+
+
+def _full(retry_after_s: float) -> QueueFull:
+    low_s, high_s = _RETRY_RANGE_S
+    return QueueFull(min(max(low_s, retry_after_s), high_s))

@@ -227,6 +227,8 @@ class Service:
             MeasuredEngine(studio.engine, self.telemetry.step),
             max_waiting_segments=settings.max_waiting_segments,
             look_ahead_s=settings.look_ahead_s,
+            max_wait_s=settings.max_wait_s,
+            batch_window_s=settings.batch_window_ms / 1000,
         )
         self._synthesis = synthesis
         codecs = asyncio.to_thread(encoders.offered_formats)  # the first call loads their libraries

@@ -1,4 +1,4 @@
-"""What can be set, in one frozen value: 17 settings, with the unit in the name where there is one.
+"""What can be set, in one frozen value: 19 settings, with the unit in the name where there is one.
 
 Every field is read from `SPEECH_` + its name in capitals. `SAGEMAKER_BIND_TO_PORT`, which the platform sets, wins over
 `SPEECH_PORT`; `METRICS` is another name for `SPEECH_METRICS`. A value that cannot be used stops the server with one
@@ -61,7 +61,11 @@ class Settings:
     context_idle_s: float = _setting(60.0, 0.01, 3600)
     """How long a context may get no text before it is ended. What came of it is spoken."""
     look_ahead_s: float = _setting(10.0, 0.1, 3600)
-    """Seconds of audio that are made for a listener ahead of what has been sent to it."""
+    """Seconds of audio that are made for a listener ahead of what it has had time to hear."""
+    max_wait_s: float = _setting(10.0, 0.1, 3600)
+    """How long a new listener may have to wait for the engine, as estimated; past it: busy."""
+    batch_window_ms: float = _setting(5.0, 0, 1000)
+    """Milliseconds that a segment waits for others to share a step with; 0 where the engine takes one at a time."""
     frame_bytes: int = _setting(DEFAULT_FRAME_BYTES, 64, 1024 * 1024)
     """The largest audio frame or chunk. AgentCore's WebSocket takes 32 KiB."""
     send_timeout_s: float = _setting(30.0, 0.1, 3600)

@@ -8,6 +8,7 @@ a send.
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from .engine import Engine, Waveform
 from .errors import QueueFull, Refusal
 from .narration import Line, Script
 from .playback import Playback
-from .scheduler import Piece, Scheduler
+from .scheduler import Piece, Scheduler, Step, Wake
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Recitation:
     manager, so that whatever ends the request also ends its work before the engine's next step.
     """
 
-    def __init__(self, synthesis: "Synthesis", script: Script, job: int) -> None:
+    def __init__(self, synthesis: "Synthesis", script: Script, job: int, submitted_s: float) -> None:
         self.script = script
         self.cancelled = False
         self.queue_s: float | None = None
@@ -64,7 +65,7 @@ class Recitation:
         """What its listener would have heard."""
         self._synthesis = synthesis
         self._job = job
-        self._submitted_s = time.monotonic()
+        self._submitted_s = submitted_s
         self._arrivals: asyncio.Queue[Spoken | _Failure | _Cancelled] = asyncio.Queue()  # bounded by the look-ahead
         self._received = 0
 
@@ -92,7 +93,7 @@ class Recitation:
                 raise refusal
 
     def delivered(self, audio_s: float) -> None:
-        """So much audio has been sent to the listener, who may now get more ahead."""
+        """So much audio has been sent to the listener, who hears it from now on and may get more ahead."""
         self._synthesis.delivered(self._job, audio_s)
 
     def cancel(self) -> None:
@@ -102,7 +103,7 @@ class Recitation:
         self._arrivals.put_nowait(_Cancelled())
 
     def begun(self, at_s: float) -> None:
-        """The engine takes a line at `at_s` on the monotonic clock. Called by the engine's thread."""
+        """The engine takes a line at `at_s`. Called by the engine's thread."""
         if self.queue_s is None:
             self.queue_s = at_s - self._submitted_s
 
@@ -112,12 +113,29 @@ class Recitation:
 
 
 class Synthesis:
-    """Owns `engine`. Made on the event loop; `start` loads the engine, `recite` takes scripts, until `stop`."""
+    """Owns `engine`. Made on the event loop; `start` loads the engine, `recite` takes scripts, until `stop`.
 
-    def __init__(self, engine: Engine, *, max_waiting_segments: int, look_ahead_s: float) -> None:
+    `clock`: seconds that never go back, from any thread.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        max_waiting_segments: int,
+        look_ahead_s: float,
+        max_wait_s: float = math.inf,
+        batch_window_s: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.engine = engine
+        self._clock = clock
         self._scheduler = Scheduler(
-            max_batch=engine.max_batch, max_waiting=max_waiting_segments, look_ahead_s=look_ahead_s
+            max_batch=engine.max_batch,
+            max_waiting=max_waiting_segments,
+            look_ahead_s=look_ahead_s,
+            max_wait_s=max_wait_s,
+            batch_window_s=batch_window_s,
         )
         self._recitations: dict[int, Recitation] = {}
         self._changed = threading.Condition()
@@ -157,16 +175,22 @@ class Synthesis:
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join, _LAST_STEP_S)
 
-    def recite(self, listener: int, script: Script) -> Recitation:
-        """Queue a script for `listener`, behind the scripts it already has. Raises `Refusal` (`busy`)."""
+    def recite(self, listener: int, script: Script, *, paced: bool = True) -> Recitation:
+        """Queue a script for `listener`, behind the scripts it already has. Raises `Refusal` (`busy`).
+
+        `paced`: the audio is played as it comes, so it is made `look_ahead_s` ahead of real time at most. Not so for
+        an answer that is only worth something as a whole.
+        """
         if self._abandoned:
             raise _shutting_down()
+        phonemes = [len(line.utterance.token_ids) for line in script.lines]
         with self._changed:
+            now_s = self._clock()
             try:
-                job = self._scheduler.submit(listener, len(script.lines))
+                job = self._scheduler.submitted(listener, phonemes, now_s, paced=paced)
             except QueueFull as error:
                 raise busy(error.retry_after_s) from None
-            recitation = Recitation(self, script, job)
+            recitation = Recitation(self, script, job, now_s)
             self._recitations[job] = recitation
             self._changed.notify()
         return recitation
@@ -175,22 +199,37 @@ class Synthesis:
         """Give up all recitations: each raises `Refusal` (`shutting_down`), and none is taken any more."""
         self._abandoned = True
         with self._changed:
-            for job, recitation in list(self._recitations.items()):
-                self._scheduler.end(job)
+            for job, recitation in self._recitations.items():
+                self._scheduler.cancelled(job, self._clock())
                 recitation.arrive(_Failure(_shutting_down()))
             self._recitations.clear()
 
     def delivered(self, job: int, audio_s: float) -> None:
         """See `Recitation.delivered`."""
         with self._changed:
-            self._scheduler.delivered(job, audio_s)
+            self._scheduler.delivered(job, audio_s, self._clock())
             self._changed.notify()
 
     def end(self, job: int) -> None:
-        """The job needs the engine no more. Ending twice is fine."""
+        """The job was delivered, or is not wanted any more: no step takes a line of it. Ending twice is fine."""
         with self._changed:
-            self._scheduler.end(job)
+            self._scheduler.cancelled(job, self._clock())
             self._recitations.pop(job, None)
+            self._changed.notify()
+
+    def interrupt(self, listener: int) -> None:
+        """The listener has stopped listening to what was sent (barge-in): what it asks for next is urgent."""
+        with self._changed:
+            self._scheduler.interrupted(listener, self._clock())
+            self._changed.notify()
+
+    def disconnect(self, listener: int) -> None:
+        """The listener is gone: its recitations are cancelled before the next step, and nothing of it is kept."""
+        with self._changed:
+            jobs = self._scheduler.disconnected(listener)
+            gone = [self._recitations.pop(job) for job in jobs]
+        for recitation in gone:
+            recitation.cancel()
 
     def _run(self) -> None:
         try:
@@ -218,25 +257,26 @@ class Synthesis:
         """The next step, waiting for one; empty when it is time to stop."""
         with self._changed:
             while not self._stopping:
-                step = self._scheduler.next_step()
-                if step:
-                    return [(piece, self._recitations[piece.job]) for piece in step]
-                self._changed.wait()
+                now_s = self._clock()
+                match self._scheduler.tick(now_s):
+                    case Step(pieces):
+                        return [(piece, self._recitations[piece.job]) for piece in pieces]
+                    case Wake(at_s):
+                        self._changed.wait(None if at_s is None else at_s - now_s)
         return []
 
     def _perform(self, step: Sequence[tuple[Piece, Recitation]]) -> None:
-        begun_s = time.monotonic()
+        begun_s = self._clock()
         lines = []
         for piece, recitation in step:
             recitation.begun(begun_s)
             lines.append(recitation.script.lines[piece.index])
         waveforms = self._synthesize(lines)
         with self._changed:
-            durations_s = [waveform.duration_s if waveform else 0.0 for waveform in waveforms]
-            self._scheduler.finished([piece for piece, _ in step], durations_s, time.monotonic() - begun_s)
+            audio_s = [waveform.duration_s if waveform else None for waveform in waveforms]
+            self._scheduler.step_finished(audio_s, self._clock())
             for (piece, _), waveform in zip(step, waveforms, strict=True):
                 if waveform is None:
-                    self._scheduler.end(piece.job)
                     self._recitations.pop(piece.job, None)
         for (piece, recitation), line, waveform in zip(step, lines, waveforms, strict=True):
             arrival = _Failure(_engine_failed()) if waveform is None else Spoken(piece.index, line, waveform)

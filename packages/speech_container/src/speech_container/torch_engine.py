@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from .engine import FRAME_SAMPLES, MAX_TOKENS, Utterance, Waveform
+from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, MAX_TOKENS, Utterance, Waveform
 from .errors import EngineFailed
 from .kokoro_model import OfflineKModel, load_model
 
@@ -59,4 +59,4 @@ class TorchEngine:
         samples, frames = audio.reshape(-1).cpu().numpy(), durations.reshape(-1).cpu().numpy()
         if frames.sum() * FRAME_SAMPLES != len(samples):
             raise EngineFailed(f"the durations add up to {frames.sum()} frames, the audio has {len(samples)} samples")
-        return Waveform(samples, frames)
+        return Waveform(samples, frames, KOKORO_LEAD_S)

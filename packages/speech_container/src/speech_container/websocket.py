@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -59,18 +59,6 @@ class _Voice:
         options = turn.synthesize.options
         framer = AudioFramer(frame_bytes, SAMPLE_BYTES if options.format == "pcm" else 1)
         return cls(Delivery(turn.request_id, options, arrived_s=arrived_s), framer)
-
-    async def frames(self, spoken: Spoken) -> AsyncIterator[bytes]:
-        """A line's frames, each made when it is asked for; it counts as sent when the next one is."""
-        done, samples = 0, len(spoken.waveform.samples)
-        for piece in self.delivery.pieces(spoken):
-            frames = self.framer.feed(await self.delivery.encode(piece))
-            size_bytes, sent_bytes = sum(map(len, frames)), 0
-            for frame in frames:
-                yield frame
-                sent_bytes += len(frame)
-                self.delivery.sent((done + len(piece) * sent_bytes / size_bytes) / samples)
-            done += len(piece)
 
     async def rest(self) -> list[bytes]:
         """The last frames."""
@@ -234,12 +222,24 @@ class Conversation:
                 times = voice.delivery.begin(spoken, sentence.start_char)
                 if times is not None:
                     await self._send_event(times)
-                async for frame in voice.frames(spoken):
-                    if turn.cancelled:
-                        return
-                    await self._send_audio(frame)
+                await self._deliver_line(turn, voice, spoken)
                 recitation.delivered(spoken.waveform.duration_s)
             voice.queue_s = voice.queue_s or recitation.queue_s or 0.0
+
+    async def _deliver_line(self, turn: Turn, voice: "_Voice", spoken: Spoken) -> None:
+        """Encode and send one line, or what of it comes before a cancel."""
+        done_samples = 0
+        for piece in voice.delivery.pieces(spoken):
+            frames = voice.framer.feed(await voice.delivery.encode(piece))
+            size_bytes, sent_bytes = sum(map(len, frames)), 0
+            for frame in frames:
+                if turn.cancelled:
+                    return
+                await self._send_audio(frame)
+                sent_bytes += len(frame)
+                sent_samples = done_samples + len(piece) * sent_bytes / size_bytes
+                voice.delivery.sent(sent_samples / len(spoken.waveform.samples))
+            done_samples += len(piece)
 
     def _account(self, turn: Turn, voice: "_Voice | None", *, is_cancelled: bool, is_refused: bool) -> None:
         """An error has accounted for its request when it was sent."""
