@@ -1,8 +1,8 @@
 """The server's numbers for Prometheus, in a registry of their own.
 
 Labels take their values from short lists of ours (faces, formats, outcomes, error codes, the engine's name), never from
-what a client sends, so the number of series is bounded whatever comes. Rendering all of them takes about a
-millisecond, and no lock that the engine or a session holds for longer than that.
+what a client sends, so the number of series is bounded whatever comes. Rendering all of them takes a few milliseconds,
+and each series is locked for no longer than it takes to copy a number.
 """
 
 from collections.abc import Callable
