@@ -10,7 +10,7 @@ from speech_container.alignment import Alignment, Transcript
 from speech_container.context import Sentence
 from speech_container.errors import Refusal
 from speech_container.session import Session
-from speech_container.turn import Send, Speak, Stop, Turn
+from speech_container.turn import Hush, Send, Speak, Stop, Turn
 from speech_protocol import Capabilities, ErrorCode, ErrorEvent, Pong, SynthesisCancelled, VoiceOptions
 from speech_text import IncrementalSentenceChunker
 
@@ -135,7 +135,13 @@ def test_a_turn_is_stopped_once() -> None:
     session = make()
     begin(session, "1")
     assert len(say(session, type="cancel")) == 1
-    assert say(session, type="cancel") == []
+    assert say(session, type="cancel") == [Hush()]
+
+
+def test_a_barge_in_after_the_last_answer_makes_the_next_request_urgent() -> None:
+    session = make()
+    assert say(session, type="cancel") == [Hush()]
+    assert say(session, type="cancel", request_id="nobody") == []
 
 
 def test_close_cancels_all_but_the_head_and_ends_listening() -> None:
@@ -325,7 +331,7 @@ def test_a_barge_in_after_the_end_tells_what_was_heard_once(fields: dict[str, st
     begin(session, "1")
     heard(session, "1")
     cancel = {"type": "cancel", "played_s": 1.5, **fields}
-    assert say(session, **cancel) == [Send(SynthesisCancelled("1", "Hello", ". Again.", 2.0))]
+    assert say(session, **cancel) == [Send(SynthesisCancelled("1", "Hello", ". Again.", 2.0)), Hush()]
     assert say(session, **cancel) == []
 
 

@@ -33,6 +33,9 @@ app = typer.Typer(
 )
 
 
+INTO_A_FILE_S = 3600.0  # the look-ahead where nobody listens: no answer is longer
+
+
 class Mode(StrEnum):
     """`bidi` speaks while the model writes; `batch` waits for the whole text, as a baseline."""
 
@@ -99,7 +102,9 @@ def ask(
         console.note(choice.notice)
 
     async def answer() -> Result:
-        settings = StackSettings(model=choice.model, engine=engine.value, weights=weights, logs=out / "logs")
+        settings = StackSettings(
+            model=choice.model, engine=engine.value, weights=weights, logs=out / "logs", look_ahead_s=INTO_A_FILE_S
+        )
         async with LocalStack(settings, console.step) as stack:
             return await ask_agent(stack.caller(), question, console.step)
 
@@ -137,7 +142,8 @@ def say(
     spoken_text = piped_text(sys.stdin.buffer if sys.stdin else None) if text == "-" else typed_text(text)
 
     async def speech() -> Spoken:
-        async with LocalStack(StackSettings(engine=engine.value, weights=weights, logs=logs), console.step) as stack:
+        settings = StackSettings(engine=engine.value, weights=weights, logs=logs, look_ahead_s=INTO_A_FILE_S)
+        async with LocalStack(settings, console.step) as stack:
             with console.step("Kokoro speaks") as progress:
                 options = VoiceOptions(voice=voice, speed=speed)
                 return await speak(stack, spoken_text, options, lambda s: progress(f"{s:.1f} s of audio"))

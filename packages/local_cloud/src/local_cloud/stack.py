@@ -40,12 +40,17 @@ Step = Callable[[str], AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class StackSettings:
-    """What to start. Port 0 is a free one; `weights` None means the prepared default; `model` None means no agent."""
+    """What to start. Port 0 is a free one; `weights` None means the prepared default; `model` None means no agent.
+
+    `look_ahead_s`: seconds of audio that the container makes ahead of a listener, None for its own default. What goes
+    into a file has no listener, and need not wait for one.
+    """
 
     model: LanguageModel | None = None
     engine: str = "onnx"
     weights: Path | None = None
     logs: Path = Path("out/logs")
+    look_ahead_s: float | None = None
     speech_port: int = 0
     bidirectional_port: int = 0
     sagemaker_port: int = 0
@@ -141,8 +146,9 @@ class LocalStack:
         if settings.weights is not None:
             command += ["--weights", str(settings.weights)]
         with self._step("The speech container starts"):
+            ahead = {} if settings.look_ahead_s is None else {"SPEECH_LOOK_AHEAD_S": str(settings.look_ahead_s)}
             speech = ServiceProcess(
-                "speech-container", command, environment={}, log_file=settings.logs / "speech-container.log"
+                "speech-container", command, environment=ahead, log_file=settings.logs / "speech-container.log"
             )
             self.speech = await life.enter_async_context(speech)
         endpoints = {ENDPOINT_NAME: self.speech.url}

@@ -92,7 +92,8 @@ class _Exchange:
             self.request_id = invocation.synthesize.request_id or self.request_id
             self._service.require_open()
             with self._service.admitted():
-                recitation = await self._service.recite(self._service.new_listener(), invocation.synthesize)
+                listener = self._service.new_listener()
+                recitation = await self._service.recite(listener, invocation.synthesize, paced=invocation.stream)
                 with recitation:
                     await self._deliver(invocation, recitation)
         except MessageError as error:

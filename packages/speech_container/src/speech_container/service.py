@@ -124,6 +124,11 @@ class Service:
         finally:
             self._when_abandoned.discard(tell)
 
+    def hush(self, listener: int) -> None:
+        """The listener has stopped playing what was sent to it."""
+        if self._synthesis is not None:
+            self._synthesis.interrupt(listener)
+
     def new_listener(self) -> int:
         """A number for somebody who will hear one request after the other."""
         return next(self._listeners)
@@ -178,10 +183,11 @@ class Service:
             raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
         return self._narrator.chunker(options)
 
-    async def recite(self, listener: int, request: Synthesize) -> Recitation:
+    async def recite(self, listener: int, request: Synthesize, *, paced: bool = True) -> Recitation:
         """Prepare a request and queue it for the engine. Raises `Refusal`.
 
-        The requests of one listener are queued in the order of the calls. Call it inside `admitted`.
+        `paced`: somebody hears it as it comes, so it is made at most `look_ahead_s` ahead of the listener. The
+        requests of one listener are queued in the order of the calls. Call it inside `admitted`.
         """
         narrator, synthesis = self._narrator, self._synthesis
         if narrator is None or synthesis is None:
@@ -189,7 +195,7 @@ class Service:
         self._require_fresh(request)
         options = request.options
         encoders.require_supported(options.format, options.sample_rate)
-        return synthesis.recite(listener, await self._prepare(narrator, request))
+        return synthesis.recite(listener, await self._prepare(narrator, request), paced=paced)
 
     @property
     def voices(self) -> tuple[VoiceCard, ...]:

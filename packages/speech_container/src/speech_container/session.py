@@ -38,7 +38,7 @@ from speech_text import IncrementalSentenceChunker
 from .alignment import Transcript
 from .context import Sentence, TextContext
 from .errors import Refusal
-from .turn import Effect, Send, Speak, Stop, Turn
+from .turn import Effect, Hush, Send, Speak, Stop, Turn
 
 MAX_TEXT_CONTEXTS: Final = 8  # open at one time: they are answered one after the other
 _BUSY_RETRY_S: Final = 1.0
@@ -231,9 +231,11 @@ class Session:
         turns = [turn for turn in self._turns() if _names(message, turn.request_id, turn.context is not None)]
         for turn in turns:
             turn.played_s = message.played_s if turn is self.head else None
-        if turns or message.played_s is None:
+        if turns:
             return self._stop(turns)
-        return self._tell_past(message, message.played_s)
+        if message.played_s is not None:
+            return self._tell_past(message, message.played_s)
+        return [Hush()] if message.request_id is None and message.context_id is None else []
 
     def _tell_past(self, message: Cancel, played_s: float) -> list[Effect]:
         """A barge-in into audio that has all been sent: nothing to stop, but what was heard is told."""
@@ -241,7 +243,7 @@ class Session:
             return []
         for key in reversed(self._past):
             if _names(message, *key):
-                return [Send(self._past.pop(key).cancelled(played_s))]
+                return [Send(self._past.pop(key).cancelled(played_s)), Hush()]
         return []
 
     def _close(self) -> list[Effect]:

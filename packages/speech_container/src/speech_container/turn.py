@@ -53,4 +53,9 @@ class Stop:
     turn: Turn
 
 
-Effect = Send | Speak | Stop
+@dataclass(frozen=True, slots=True)
+class Hush:
+    """The listener plays none of what was sent any more, so whatever it asks for next is urgent."""
+
+
+Effect = Send | Speak | Stop | Hush

@@ -29,7 +29,7 @@ from .pcm import SAMPLE_BYTES
 from .service import Service
 from .session import Session
 from .synthesis import Recitation, Spoken
-from .turn import Send, Speak, Stop, Turn
+from .turn import Hush, Send, Speak, Stop, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class Conversation:
             self._watch_idle()
             self._received.set()
 
-    def _apply(self, effect: Speak | Stop) -> None:
+    def _apply(self, effect: Speak | Stop | Hush) -> None:
         match effect:
             case Speak(turn, sentences, is_all):
                 if turn not in self._work:
@@ -135,6 +135,8 @@ class Conversation:
                 self._work[turn].entry.add(sentences, is_all=is_all)
             case Stop(turn):
                 self._work[turn].entry.stop()
+            case Hush():
+                self._service.hush(self._listener)
 
     def _watch_idle(self) -> None:
         """Come back when a context will have been idle for too long."""
