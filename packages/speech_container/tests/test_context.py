@@ -25,6 +25,16 @@ def test_the_same_sentence_twice_has_two_places() -> None:
     assert [*text.feed("Yes. Yes. Yes."), *text.flush()] == [Sentence("Yes.", start) for start in (0, 5, 10)]
 
 
+def test_a_code_block_over_many_pieces_is_left_out_and_the_places_stay_right() -> None:
+    sent = "Run this:\n```sh\nrm x. Then y.\n```\nThat is all. Bye."
+    text = context()
+    sentences = [sentence for character in sent for sentence in text.feed(character)] + text.flush()
+    assert [sentence.text for sentence in sentences] == ["Run this:", "That is all.", "Bye."]
+    for sentence in sentences:
+        assert sent[sentence.start_char :].startswith(sentence.text)
+    assert text.text == sent
+
+
 def test_past_the_limit_a_delta_is_refused_whole() -> None:
     text = context(max_chars=10)
     text.feed("12345678")

@@ -22,6 +22,11 @@ def test_a_spelling_finds_its_language(written: str, spoken: str) -> None:
     assert spoken in languages()
 
 
+def test_sentences_are_cut_by_the_same_names() -> None:
+    assert sentence_language("cmn") == "zh"
+    assert sentence_language("pt_BR") == "pt"
+
+
 @pytest.mark.parametrize(("voice", "language"), [("af_heart", "en-us"), ("bm_lewis", "en-gb"), ("zf_xiaobei", "zh")])
 def test_a_voice_names_its_language(voice: str, language: str) -> None:
     assert voice_language(voice) == language

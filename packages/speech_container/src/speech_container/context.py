@@ -2,13 +2,13 @@
 
 The chunker returns verbatim pieces in order, with white space trimmed between them; so a piece stands where it is first
 found after the one before. That is looked for only when a piece comes, which keeps the cost linear in the text however
-small the deltas are.
+small the deltas are. A code block may reach over many pieces; what of them lies inside it is not spoken.
 """
 
 from dataclasses import dataclass
 
 from speech_protocol import ErrorCode
-from speech_text import IncrementalSentenceChunker
+from speech_text import IncrementalSentenceChunker, SpeakableFilter
 
 from .errors import Refusal
 
@@ -27,6 +27,7 @@ class TextContext:
     def __init__(self, chunker: IncrementalSentenceChunker, max_chars: int) -> None:
         self._chunker = chunker
         self._max_chars = max_chars
+        self._filter = SpeakableFilter()
         self._cut: list[str] = []
         self._uncut: list[str] = []
         self._chars = 0
@@ -61,7 +62,9 @@ class TextContext:
         for piece in pieces:
             start = uncut.index(piece, end)
             end = start + len(piece)
-            sentences.append(Sentence(piece, self._cut_chars + start))
+            if spoken := self._filter.outside_code(piece):
+                inside = max(0, piece.find(spoken))  # of a piece around a whole block, parts are joined: its beginning
+                sentences.append(Sentence(spoken, self._cut_chars + start + inside))
         self._cut.append(uncut[:end])
         self._cut_chars += end
         self._uncut = [uncut[end:]]

@@ -22,8 +22,8 @@ _SPOKEN_BY_PRIMARY = {
     "pt": "pt-br",
     "ja": "ja",
     "zh": "zh",
-    "cmn": "zh",
 }
+_OTHER_NAMES = {"cmn": "zh"}  # ISO 639-3 names Mandarin, people write Chinese
 _BRITISH = frozenset({"en-gb", "en-uk", "en-ie", "en-au", "en-nz", "en-za", "en-in"})
 _VOICE_LETTERS = {
     "a": "en-us",
@@ -44,8 +44,9 @@ def languages() -> tuple[str, ...]:
 
 
 def primary(language: str) -> str:
-    """The primary subtag of a tag (`pt_BR` → `pt`)."""
-    return language.replace("_", "-").partition("-")[0].lower()
+    """The primary subtag of a tag (`pt_BR` → `pt`), by its usual name (`cmn` → `zh`)."""
+    tag = language.replace("_", "-").partition("-")[0].lower()
+    return _OTHER_NAMES.get(tag, tag)
 
 
 def sentence_language(language: str) -> str:
