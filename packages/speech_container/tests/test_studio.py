@@ -1,5 +1,6 @@
 """Which weights, which engine."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -63,4 +64,17 @@ def test_the_packaged_weights_are_the_default() -> None:
     assert studio.engine.name == "onnx"
     assert len(studio.narrator.voices.names) == 54
     assert {"en-gb", "en-us", "es", "fr", "hi", "it", "pt-br"} <= set(studio.narrator.languages)
-    assert len(studio.checks) == 2
+    assert len(studio.checks) == 1
+
+
+@pytest.mark.weights
+def test_no_engine_sees_a_model_with_a_wrong_hash(tmp_path: Path) -> None:
+    weights = tmp_path / "weights"
+    shutil.copytree(prepare().path, weights)
+    with (weights / "model.int8.onnx").open("r+b") as model:
+        model.seek(5000)
+        (byte,) = model.read(1)
+        model.seek(5000)
+        model.write(bytes([byte ^ 1]))
+    with pytest.raises(WeightsError, match=r"model\.int8\.onnx: expected sha256"):
+        open_studio(Settings(weights=weights))
