@@ -28,10 +28,13 @@ def serving(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         text=True,
     )
     assert process.stderr is not None
-    while (line := process.stderr.readline()) != "Serving until Ctrl-C.\n":
-        assert line, "it ended before it served"
-    yield process
-    _, error = process.communicate(timeout=60)
+    try:
+        while (line := process.stderr.readline()) != "Serving until Ctrl-C.\n":
+            assert line, "it ended before it served"
+        yield process
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()  # where it has not ended: its tethers then end what it started
     assert error == ""
     assert not list(tmp_path.glob("voice-local-*"))
 
