@@ -65,7 +65,7 @@ clean: ## Remove what the other verbs made here (the weights cache stays)
 	@touch $@
 
 $(SETUP): uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) $(filter .tools/uv/bin/uv,$(UV))
-	@echo "Installing the locked packages (the first time about 1.5 GB) ..."
+	@echo "Installing the locked packages (the first time about 1.8 GB) ..."
 	@mkdir -p .tools
 	@if [ -t 2 ]; then $(UV) sync --locked; else $(UV) sync --locked 2>.tools/setup.log; fi || \
 	  { echo "make: the locked packages could not be installed (see .tools/setup.log): the first set-up needs the network; connect and run make again" >&2; \
