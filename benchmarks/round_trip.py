@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kokoro_weights import prepare  # noqa: E402 - the path comes first
-from speech_container.engine import Utterance  # noqa: E402
-from speech_container.onnx_engine import OnnxEngine  # noqa: E402
-from speech_text import FrontEnd, voice_language  # noqa: E402
-from speech_text.reading import speakable  # noqa: E402
+from kokoro_weights import prepare
+from speech_container.engine import Utterance
+from speech_container.onnx_engine import OnnxEngine
+from speech_text import FrontEnd, voice_language
+from speech_text.reading import speakable
 
-from tests.hearing import heard_text, word_errors  # noqa: E402 - the tests' own listener
+from tests.hearing import heard_text, word_errors
 
 SENTENCES = ROOT / "packages/speech_text/tests/cases/round_trip.txt"
 VOICE = "af_heart"

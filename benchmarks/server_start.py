@@ -36,7 +36,7 @@ def start_once(engine: str) -> tuple[float, int]:
         while not is_ready(listening[0] + "/ping"):
             if server.poll() is not None or time.monotonic() - began_s > GIVE_UP_S:
                 raise SystemExit("the server did not get ready; run `speech-container serve` to see why")
-            time.sleep(POLL_S)
+            time.sleep(POLL_S)  # a benchmark of the server alone: nothing else is there to wait with
         return time.monotonic() - began_s, psutil.Process(server.pid).memory_info().rss
     finally:
         server.terminate()

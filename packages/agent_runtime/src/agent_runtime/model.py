@@ -105,7 +105,7 @@ class BedrockWriter:
                     put(event["data"])
         except MaxTokensReachedException:
             _log.warning("answer cut at the token limit")
-        except Exception as error:
+        except Exception as error:  # strands and botocore raise many kinds; each becomes one of our codes
             if not call.stopped:  # what a stopped call fails with is of no interest
                 raise _model_error(error) from error
         finally:

@@ -125,7 +125,7 @@ class GuardedStream:
                 if self._call.stopped:
                     return
                 yield event
-        except Exception as error:
+        except Exception as error:  # a socket that was shut under botocore fails in any of its layers
             if self._call.stopped:  # the read that stop() ended; what it failed with does not matter
                 return
             if isinstance(error, ReadTimeoutError):

@@ -201,7 +201,7 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(130)
-    except Exception as error:
+    except Exception as error:  # four packages have a tree of their own, imported only once one of them has failed
         if not _is_expected(error):
             raise
         Console().error(_words(error))

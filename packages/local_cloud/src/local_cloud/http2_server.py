@@ -293,7 +293,7 @@ class Http2Connection(asyncio.Protocol):
             await self._handler(stream)
         except CallerGone:
             pass
-        except Exception:
+        except Exception:  # a fault of one stream must not end the connection of the others
             log.exception("the handler of an HTTP/2 stream failed")
             stream.reset()
         finally:

@@ -112,7 +112,7 @@ class AppServer:
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
-        except Exception:
+        except Exception:  # a fault of one request must not end the plane, and is logged here, once
             log.exception("%s failed to answer %s", self._what, scope.get("path"))
         finally:
             self._requests.discard(task)

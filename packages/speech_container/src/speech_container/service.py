@@ -261,7 +261,7 @@ class Service:
             return await loop.run_in_executor(self._front_end_thread, narrator.script, request)
         except Refusal:
             raise
-        except Exception:
+        except Exception:  # a front end's library may raise anything; its words are not for clients
             logger.exception("no phonemes", extra={"fields": {"chars": len(request.text)}})
             raise Refusal(ErrorCode.SYNTHESIS_FAILED, "this text could not be turned into phonemes") from None
         finally:

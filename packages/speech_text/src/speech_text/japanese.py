@@ -12,7 +12,7 @@ from typing import Any
 
 from speech_text.errors import LanguageUnsupported
 from speech_text.sharing import share, spoken_words
-from speech_text.spoken import Override, Spoken
+from speech_text.spoken import Override, Spoken, parts
 
 _PART = re.compile(
     r"(?P<latin>[A-Za-z\u00c0-\u024f]+(?:['’\-][A-Za-z\u00c0-\u024f]+)*)|(?P<mark>[^\w\s々〆ヶー])|(?P<words>[^\WA-Za-z\u00c0-\u024f_]+(?:[.,]\d+)*)|\S"
@@ -82,28 +82,18 @@ class JapanesePronouncer:
 
     def __call__(self, text: str, overrides: Sequence[Override] = ()) -> list[Spoken]:
         """See `Pronouncer`."""
-        given = {override.start: override for override in overrides if override.phonemes is not None}
         spoken: list[Spoken] = []
-        at = 0
-        while at < len(text):
-            override = given.get(at)
-            if override is not None:
-                spoken.append(Spoken(at, override.end, override.phonemes or "", True))
-                at = override.end
+        for found in parts(text, overrides, _PART):
+            if isinstance(found, Spoken):
+                spoken.append(found)
                 continue
-            limit = min([len(text), *(place for place in given if place > at)])
-            found = _PART.match(text, at, limit)
-            if found is None:
-                at += 1
-                continue
-            at = found.end()
             if found["latin"]:
                 phonemes, _ = self._english(found["latin"])
-                spoken.append(Spoken(found.start(), at, str(phonemes).strip(), True))
+                spoken.append(Spoken(*found.span(), str(phonemes).strip(), True))
             elif found["words"] and not found["mark"]:
                 spoken += self._words(found["words"], found.start())
             else:
-                spoken.append(Spoken(found.start(), at, MARKS.get(found[0], ""), True))
+                spoken.append(Spoken(*found.span(), MARKS.get(found[0], ""), True))
         return without_space_before_marks(spoken)
 
     def _words(self, words: str, start: int) -> list[Spoken]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from speech_text.errors import LanguageUnsupported
 from speech_text.japanese import MARKS, without_space_before_marks
-from speech_text.spoken import Override, Spoken
+from speech_text.spoken import Override, Spoken, parts
 
 _PART = re.compile(
     r"(?P<latin>[A-Za-z\u00c0-\u024f]+(?:['’\-][A-Za-z\u00c0-\u024f]+)*)"
@@ -47,29 +47,20 @@ class MandarinPronouncer:
 
     def __call__(self, text: str, overrides: Sequence[Override] = ()) -> list[Spoken]:
         """See `Pronouncer`."""
-        given = {override.start: override for override in overrides if override.phonemes is not None}
         spoken: list[Spoken] = []
-        at = 0
-        while at < len(text):
-            override = given.get(at)
-            if override is not None:
-                spoken.append(Spoken(at, override.end, override.phonemes or "", True))
-                at = override.end
+        for found in parts(text, overrides, _PART):
+            if isinstance(found, Spoken):
+                spoken.append(found)
                 continue
-            limit = min([len(text), *(place for place in given if place > at)])
-            found = _PART.match(text, at, limit)
-            if found is None:
-                at += 1
-                continue
-            start, at = found.span()
+            start, end = found.span()
             if found["latin"]:
                 phonemes, _ = self._english(found["latin"])
-                spoken.append(Spoken(start, at, str(phonemes).strip(), True))
+                spoken.append(Spoken(start, end, str(phonemes).strip(), True))
             elif found["number"]:
                 said = " ".join(
                     self._say(word) for word in self._cut(self._numerals(found[0].replace(",", ""), "an2cn"))
                 )
-                spoken.append(Spoken(start, at, said, True))
+                spoken.append(Spoken(start, end, said, True))
             elif found["han"]:
                 for word in self._cut(found["han"]):
                     said = self._say(word)
@@ -77,7 +68,7 @@ class MandarinPronouncer:
                     start += len(word)
             else:
                 mark = MARKS.get(found[0], "")
-                spoken.append(Spoken(start, at, mark, True, unknown=not mark and found[0].isalnum()))
+                spoken.append(Spoken(start, end, mark, True, unknown=not mark and found[0].isalnum()))
         return without_space_before_marks(spoken)
 
     def _say(self, word: str) -> str:

@@ -1,6 +1,7 @@
 """What a grapheme-to-phoneme engine answers: tokens with their place in the text they were given."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,6 +32,28 @@ class Override:
     phonemes: str | None = None
     stress: float | None = None
     letters: bool = False
+
+
+def parts(text: str, overrides: Sequence[Override], pattern: re.Pattern[str]) -> Iterator[Spoken | re.Match[str]]:
+    """`text` from left to right: what is overridden by phonemes, as spoken, and around it the matches of `pattern`.
+
+    No match reaches into an override; a character that neither covers (white space) is passed over.
+    """
+    given = {override.start: override for override in overrides if override.phonemes is not None}
+    at = 0
+    while at < len(text):
+        override = given.get(at)
+        if override is not None:
+            yield Spoken(at, override.end, override.phonemes or "", True)
+            at = override.end
+            continue
+        limit = min([len(text), *(place for place in given if place > at)])
+        found = pattern.match(text, at, limit)
+        if found is None:
+            at += 1
+            continue
+        yield found
+        at = found.end()
 
 
 class Pronouncer(Protocol):
