@@ -96,7 +96,7 @@ async def test_a_slow_context_holds_its_place_and_holds_up_nobody_else(start: An
         made = len(running.engine.batches)
         await slow.send(type="text", context_id="slow", delta=" two.", flush=True)
         assert kinds(await slow.answer()) == ["audio", "synthesis_complete"]
-        assert (await slow.answer()).end["request_id"] == "behind"
+        assert (await slow.frame())["request_id"] == "behind"
     assert made == 2, "what is behind the slow context uses up none of its look-ahead"
 
 
