@@ -314,6 +314,40 @@ async def test_a_cancelled_context_tells_all_of_the_text_that_came(start: Any) -
     assert (late.end["code"], late.end["request_id"]) == ("cancelled", "c")
 
 
+BARGE_INS: list[dict[str, Any]] = [
+    {"request_id": "r"},
+    {"request_id": "r", "played_s": 0.1},
+    {},
+    {"context_id": "c"},
+]
+
+
+@pytest.mark.parametrize("named", BARGE_INS, ids=["request", "with report", "all", "open context"])
+async def test_whoever_stops_listening_to_what_was_sent_is_served_next(start: Any, named: dict[str, Any]) -> None:
+    running = await start()
+    async with running.session() as one, running.session() as hog, running.session() as other:
+        if "context_id" in named:
+            await one.send(type="text", context_id="c", delta=f"{TEXT} And")
+            while running.service.jobs or len(running.engine.batches) < 3:
+                await other.ask(type="ping")
+        else:
+            await one.ask(text=TEXT, request_id="r")
+        running.engine.forget()
+        running.engine.hold()
+        await hog.send(text="Hold on.")
+        await running.engine.busy()
+        await one.send(type="cancel", **named)
+        for client, text in ((one, "Zzz."), (other, "Q.")):
+            jobs = running.service.jobs
+            await client.send(text=text)
+            while running.service.jobs == jobs:
+                await other.ask(type="ping")
+        running.engine.release()
+        for _ in range(2):
+            await running.engine.busy()
+    assert [len(batch[0].token_ids) for batch in running.engine.batches] == [len("Hold on."), len("Zzz."), len("Q.")]
+
+
 async def test_nothing_of_the_old_answer_is_in_the_new_one(start: Any) -> None:  # [7]
     running = await start()
     async with running.session() as socket:

@@ -332,14 +332,23 @@ def test_a_barge_in_after_the_end_tells_what_was_heard_once(fields: dict[str, st
     heard(session, "1")
     cancel = {"type": "cancel", "played_s": 1.5, **fields}
     assert say(session, **cancel) == [Send(SynthesisCancelled("1", "Hello", ". Again.", 2.0)), Hush()]
-    assert say(session, **cancel) == []
+    assert all(effect == Hush() for effect in say(session, **cancel))
 
 
-def test_a_late_cancel_without_played_s_has_nothing_to_tell() -> None:
+def test_a_late_cancel_without_played_s_tells_nothing_and_stops_the_sound_once() -> None:
     session = make()
     begin(session, "1")
     heard(session, "1")
+    assert say(session, type="cancel", request_id="1") == [Hush()]
     assert say(session, type="cancel", request_id="1") == []
+
+
+def test_a_late_cancel_of_what_never_was_stops_nothing() -> None:
+    session = make()
+    begin(session, "1")
+    heard(session, "1")
+    assert say(session, type="cancel", request_id="2") == []
+    assert say(session, type="cancel", context_id="1", played_s=1.5) == [], "a request is no context"
 
 
 def test_a_barge_in_for_all_is_about_the_answer_in_hand_where_there_is_one() -> None:

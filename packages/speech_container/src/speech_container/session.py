@@ -231,20 +231,19 @@ class Session:
         turns = [turn for turn in self._turns() if _names(message, turn.request_id, turn.context is not None)]
         for turn in turns:
             turn.played_s = message.played_s if turn is self.head else None
-        if turns:
-            return self._stop(turns)
-        if message.played_s is not None:
-            return self._tell_past(message, message.played_s)
-        return [Hush()] if message.request_id is None and message.context_id is None else []
+        return self._stop(turns) if turns else self._cancel_past(message)
 
-    def _tell_past(self, message: Cancel, played_s: float) -> list[Effect]:
-        """A barge-in into audio that has all been sent: nothing to stop, but what was heard is told."""
-        if message.request_id is None and message.context_id is None and self._turns():
-            return []
+    def _cancel_past(self, message: Cancel) -> list[Effect]:
+        """A barge-in into audio that has all been sent: nothing to stop, but whoever played it plays it no more.
+
+        What was heard is told where the client says how much it played. Of an answer this counts once, or a client
+        could have its next one made before everybody else's again and again.
+        """
         for key in reversed(self._past):
             if _names(message, *key):
-                return [Send(self._past.pop(key).cancelled(played_s)), Hush()]
-        return []
+                transcript = self._past.pop(key)
+                return [Hush()] if message.played_s is None else [Send(transcript.cancelled(message.played_s)), Hush()]
+        return [Hush()] if message.request_id is None and message.context_id is None else []
 
     def _close(self) -> list[Effect]:
         """The answer that is being delivered is still owed whole; the requests behind it are cancelled."""

@@ -135,6 +135,8 @@ class Conversation:
                 self._work[turn].entry.add(sentences, is_all=is_all)
             case Stop(turn):
                 self._work[turn].entry.stop()
+                if turn is self._session.head:  # it may have no job left that stops the sound: all of it may be sent
+                    self._service.hush(self._listener)
             case Hush():
                 self._service.hush(self._listener)
 
