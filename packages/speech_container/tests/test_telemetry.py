@@ -47,13 +47,12 @@ async def test_every_request_is_counted_once_whatever_becomes_of_it(start: Any) 
         assert (await socket.ask(text="Fizz.")).end["code"] == "synthesis_failed"
         running.engine.hold()
         await socket.send(text="Three.", request_id="a")
+        assert (await socket.frame())["type"] == "synthesis_start"
         await socket.send(text="Four.", request_id="b")
         await socket.send(type="cancel")
-        running.engine.release()
         assert [(await socket.answer()).end["type"] for _ in range(2)] == ["synthesis_cancelled"] * 2
-        running.engine.hold()
         await socket.send(text="Five.")
-        await running.engine.busy()
+        assert (await socket.frame())["type"] == "synthesis_start"
     while running.service.running:
         await running.http("GET", "/ping")
     running.engine.release()
@@ -62,9 +61,10 @@ async def test_every_request_is_counted_once_whatever_becomes_of_it(start: Any) 
     assert {name: value for name, value in found.items() if name.startswith(counted)} == {
         "speech_requests_total(websocket,pcm,complete)": 1,
         "speech_requests_total(websocket,none,refused)": 2,
-        "speech_requests_total(websocket,none,failed)": 1,
-        "speech_requests_total(websocket,none,cancelled)": 2,
-        "speech_requests_total(websocket,none,dropped)": 1,
+        "speech_requests_total(websocket,pcm,failed)": 1,
+        "speech_requests_total(websocket,pcm,cancelled)": 1,
+        "speech_requests_total(websocket,none,cancelled)": 1,
+        "speech_requests_total(websocket,pcm,dropped)": 1,
         "speech_errors_total(text_empty,websocket)": 1,
         "speech_errors_total(unknown_type,websocket)": 1,
         "speech_errors_total(synthesis_failed,websocket)": 1,
@@ -103,6 +103,35 @@ async def test_http_requests_are_counted_too(start: Any) -> None:
         "speech_requests_total(invocations,none,dropped)": 1,
     }
     assert found["speech_errors_total(synthesis_failed,invocations)"] == 1
+
+
+async def test_audio_counts_also_where_its_request_was_not_completed(start: Any) -> None:
+    running = await start(look_ahead_s=0.1)
+    running.engine.broken_tokens = {1 + ord("z")}
+    line = "One is here. "
+    async with running.session() as socket:
+        line_s = (await socket.ask(text=line, format="wav")).end["total_duration_s"]
+        assert (await socket.ask(text=f"{line}Fizz.", format="mp3")).end["code"] == "synthesis_failed"
+        await socket.send(text=line * 50, format="aac")
+        while not isinstance(await socket.frame(), bytes):
+            pass
+    body = json.dumps({"text": line * 50, "format": "opus"}).encode()
+    running.engine.forget()
+    writer = await running.raw(f"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n", body)
+    for _ in range(2):  # the second line is only made once the first one was sent
+        await running.engine.busy()
+    writer.close()
+    found = await numbers(running)
+    assert {name for name in found if name.startswith("speech_requests_total")} == {
+        "speech_requests_total(websocket,wav,complete)",
+        "speech_requests_total(websocket,mp3,failed)",
+        "speech_requests_total(websocket,aac,dropped)",
+        "speech_requests_total(invocations,opus,dropped)",
+    }
+    assert found["speech_audio_seconds_total(mp3)"] == pytest.approx(line_s)
+    assert 0 < found["speech_audio_seconds_total(aac)"] < 50 * line_s
+    assert line_s <= found["speech_audio_seconds_total(opus)"] < 50 * line_s
+    assert all(found[f"speech_audio_bytes_total({name})"] > 0 for name in ("mp3", "aac", "opus"))
 
 
 async def test_sessions_and_waiting_segments_are_seen_while_they_are_there(start: Any) -> None:

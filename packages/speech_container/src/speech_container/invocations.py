@@ -84,6 +84,7 @@ class _Exchange:
         self._send = send
         self._arrived_s = arrived_s
         self._streaming = False
+        self._heard: tuple[Delivery, Recitation] | None = None
 
     async def answer(self, body: bytes) -> None:
         """Parse, speak, deliver; every refusal becomes its status."""
@@ -105,7 +106,10 @@ class _Exchange:
 
     def dropped(self) -> None:
         """The client went away, or does not read."""
-        self._observer.unheard(self.request_id, "dropped")
+        if self._streaming and self._heard is not None:
+            self._ended(*self._heard, "dropped")
+        else:
+            self._observer.unheard(self.request_id, "dropped")
 
     async def refuse(self, event: ErrorEvent) -> None:
         """The error body with the code's status. Where audio has begun there is no status left: see `_deliver`."""
@@ -119,6 +123,7 @@ class _Exchange:
     async def _deliver(self, invocation: Invocation, recitation: Recitation) -> None:
         request = invocation.synthesize
         delivery = Delivery(self.request_id, request.options, arrived_s=self._arrived_s)
+        self._heard = (delivery, recitation)
         parts = _parts(delivery, recitation)
         if not invocation.stream:
             times, encoded = await _gather(parts)

@@ -109,19 +109,21 @@ class Observer:
         self._parent = parent
 
     def sent(self, event: KnownEvent) -> None:
-        """An event for the client. An error ends what it answers."""
+        """An event that is the whole answer to a request or message. An error ends what it answers."""
         if isinstance(event, ErrorEvent):
-            self._telemetry.error(self._face, event.code)
-            self._end(outcome_of(event.code), event.request_id, event.code)
+            self.unheard(event.request_id, outcome_of(event.code), event.code)
 
-    def unheard(self, request_id: str, outcome: Outcome) -> None:
-        """A request that was cancelled before any of it was sent, or dropped at whatever point."""
-        self._end(outcome, request_id)
+    def unheard(self, request_id: str | None, outcome: Outcome, code: str | None = None) -> None:
+        """A request that has ended before any of its audio was sent; `code` where that was by an error."""
+        if code is not None:
+            self._telemetry.error(self._face, code)
+        account = Account(face=self._face, outcome=outcome, request_id=request_id, code=code)
+        self._telemetry.request(account, self._parent)
 
     def ended(
         self, delivery: Delivery, text: str, outcome: Outcome, *, queue_s: float | None, code: str | None = None
     ) -> None:
-        """A request of which audio was sent. `code` where it was cut off without an event that says so."""
+        """A request of which audio was sent; `code` where it ended by an error, told or shown by cutting it off."""
         if code is not None:
             self._telemetry.error(self._face, code)
         options, playback = delivery.options, delivery.playback
@@ -141,10 +143,6 @@ class Observer:
             underruns=playback.underruns,
             silent_s=playback.silent_s,
         )
-        self._telemetry.request(account, self._parent)
-
-    def _end(self, outcome: Outcome, request_id: str | None, code: str | None = None) -> None:
-        account = Account(face=self._face, outcome=outcome, request_id=request_id, code=code)
         self._telemetry.request(account, self._parent)
 
 

@@ -19,7 +19,7 @@ from speech_protocol import AudioFramer, ErrorEvent, KnownEvent, SessionClosed, 
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from .account import Outcome
+from .account import Outcome, outcome_of
 from .alignment import Transcript
 from .context import Sentence
 from .delivery import Delivery
@@ -37,21 +37,12 @@ _PEER_CLOSES_S: Final = 1.0  # DESIGN 3.1, rule 6: a container that closes first
 
 
 @dataclass(slots=True, eq=False)
-class _Work:
-    """What goes on for one turn. `admission` is closed when all of it has ended."""
-
-    entry: Entry
-    admission: contextlib.ExitStack
-    arrived_s: float
-
-
-@dataclass(slots=True, eq=False)
 class _Voice:
     """An answer's audio as it leaves."""
 
     delivery: Delivery
     framer: AudioFramer
-    queue_s: float = 0.0
+    queue_s: float | None = None
 
     @classmethod
     def of(cls, turn: Turn, arrived_s: float, frame_bytes: int) -> "_Voice":
@@ -63,6 +54,16 @@ class _Voice:
     async def rest(self) -> list[bytes]:
         """The last frames."""
         return self.framer.feed(await self.delivery.flush()) + self.framer.flush()
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """What goes on for one turn. `admission` is closed when all of it has ended; `voice` is there once it is heard."""
+
+    entry: Entry
+    admission: contextlib.ExitStack
+    arrived_s: float
+    voice: _Voice | None = None
 
 
 class Conversation:
@@ -108,9 +109,9 @@ class Conversation:
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             if self._idle is not None:
                 self._idle.cancel()
-            for turn in list(self._work):
+            for turn, work in list(self._work.items()):
                 self._finish(turn)
-                self._observer.unheard(turn.request_id, "dropped")
+                self._account(turn, work.voice, "dropped")
             self._log_end(outcomes)
 
     async def _read(self) -> None:
@@ -121,7 +122,7 @@ class Conversation:
             text = message.get("text")
             for effect in self._session.receive(message["bytes"] if text is None else text):
                 if isinstance(effect, Send):
-                    await self._send_event(effect.event)
+                    await self._tell(effect.event)
                 else:
                     self._apply(effect)
             self._watch_idle()
@@ -165,7 +166,7 @@ class Conversation:
             self._received.clear()
             while (head := self._session.head) is not None:
                 if isinstance(head, ErrorEvent):
-                    await self._send_event(head)
+                    await self._tell(head)
                     self._session.answered()
                 else:
                     transcript = await self._answer(head)
@@ -189,46 +190,50 @@ class Conversation:
 
     async def _answer(self, turn: Turn) -> Transcript | None:
         """Send everything for one turn. The transcript is of an answer that came to its own end."""
-        work = self._work[turn]
-        voice: _Voice | None = None
         error: ErrorEvent | None = None
         try:
-            while (part := await work.entry.next()) is not None:
-                if voice is None:
-                    voice = _Voice.of(turn, work.arrived_s, self._settings.frame_bytes)
-                    await self._send_event(voice.delivery.start())
-                await self._deliver(turn, voice, *part)
-            if voice is not None and not turn.cancelled:
-                for frame in await voice.rest():
-                    await self._send_audio(frame)
-                voice.delivery.sent(1.0)
+            await self._sound(turn, self._work[turn])
         except Refusal as refusal:
             error = refusal.event(turn.request_id)
-        text = turn.text
+        voice, text = self._work[turn].voice, turn.text
         transcript = Transcript.unspoken(turn.request_id, text) if voice is None else voice.delivery.transcript(text)
         is_cancelled = turn.cancelled
         if is_cancelled:
             await self._send_event(transcript.cancelled(turn.played_s))
+            self._account(turn, voice, "cancelled")
         elif error := turn.fault or error:
             await self._send_event(error)
+            self._account(turn, voice, outcome_of(error.code), error.code)
         elif voice is not None:
-            await self._send_event(voice.delivery.complete(voice.queue_s))
+            await self._send_event(voice.delivery.complete(voice.queue_s or 0.0))
             if turn.cancelled and turn.played_s is not None:  # the cancel came while that was on its way
                 await self._send_event(transcript.cancelled(turn.played_s))
-        self._account(turn, voice, is_cancelled=is_cancelled, is_refused=error is not None)
+            self._account(turn, voice, "complete")
         return None if voice is None or turn.cancelled else transcript
+
+    async def _sound(self, turn: Turn, work: _Work) -> None:
+        """Send the start and all audio. Raises `Refusal`."""
+        while (part := await work.entry.next()) is not None:
+            if work.voice is None:
+                work.voice = _Voice.of(turn, work.arrived_s, self._settings.frame_bytes)
+                await self._send_event(work.voice.delivery.start())
+            await self._deliver(turn, work.voice, *part)
+        if work.voice is not None and not turn.cancelled:
+            for frame in await work.voice.rest():
+                await self._send_audio(frame)
+            work.voice.delivery.sent(1.0)
 
     async def _deliver(self, turn: Turn, voice: "_Voice", sentence: Sentence, recitation: Recitation) -> None:
         recitation.playback = voice.delivery.playback
         recitation.playback.resumed(time.monotonic())
         with recitation:
             async for spoken in recitation:
+                voice.queue_s = recitation.queue_s if voice.queue_s is None else voice.queue_s
                 times = voice.delivery.begin(spoken, sentence.start_char)
                 if times is not None:
                     await self._send_event(times)
                 await self._deliver_line(turn, voice, spoken)
                 recitation.delivered(spoken.waveform.duration_s)
-            voice.queue_s = voice.queue_s or recitation.queue_s or 0.0
 
     async def _deliver_line(self, turn: Turn, voice: "_Voice", spoken: Spoken) -> None:
         """Encode and send one line, or what of it comes before a cancel."""
@@ -245,17 +250,19 @@ class Conversation:
                 voice.delivery.sent(sent_samples / len(spoken.waveform.samples))
             done_samples += len(piece)
 
-    def _account(self, turn: Turn, voice: "_Voice | None", *, is_cancelled: bool, is_refused: bool) -> None:
-        """An error has accounted for its request when it was sent."""
-        if voice is None and is_cancelled:
-            self._observer.unheard(turn.request_id, "cancelled")
-        elif voice is not None and (is_cancelled or not is_refused):
-            outcome: Outcome = "cancelled" if is_cancelled else "complete"
-            self._observer.ended(voice.delivery, turn.text, outcome, queue_s=voice.queue_s)
+    def _account(self, turn: Turn, voice: "_Voice | None", outcome: Outcome, code: str | None = None) -> None:
+        if voice is None:
+            self._observer.unheard(turn.request_id, outcome, code)
+        else:
+            self._observer.ended(voice.delivery, turn.text, outcome, queue_s=voice.queue_s, code=code)
+
+    async def _tell(self, event: KnownEvent) -> None:
+        """An event that is the whole answer to a message."""
+        await self._send_event(event)
+        self._observer.sent(event)
 
     async def _send_event(self, event: KnownEvent) -> None:
         await self._send({"type": "websocket.send", "text": render_event(event)})
-        self._observer.sent(event)
 
     async def _send_audio(self, frame: bytes) -> None:
         await self._send({"type": "websocket.send", "bytes": frame})
