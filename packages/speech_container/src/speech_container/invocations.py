@@ -48,13 +48,23 @@ class Invocations:
         with contextlib.ExitStack() as admission:
             try:
                 admission.enter_context(self._service.session(self._dialect.face))
-                body = await read_body(receive, self._service.settings.max_message_bytes)
+                body = await self._body(receive)
             except Hangup:
                 return
             except Refusal as refusal:
-                await exchange.refuse(refusal.event(exchange.request_id))
+                await exchange.refuse(refusal.event(exchange.request_id), hang_up=True)
                 return
             await self._answer(exchange, body, receive)
+
+    async def _body(self, receive: Receive) -> bytes:
+        """Raises `Refusal` where it is too large or too slow, `Hangup` where the client went away."""
+        settings = self._service.settings
+        try:
+            async with asyncio.timeout(settings.send_timeout_s):
+                return await read_body(receive, settings.max_message_bytes)
+        except TimeoutError:
+            text = f"the request's body did not come within {settings.send_timeout_s:g} s"
+            raise Refusal(ErrorCode.REQUEST_STALE, text) from None
 
     async def _answer(self, exchange: "_Exchange", body: bytes, receive: Receive) -> None:
         answer = asyncio.create_task(exchange.answer(body), name="invocation")
@@ -111,10 +121,13 @@ class _Exchange:
         else:
             self._observer.unheard(self.request_id, "dropped")
 
-    async def refuse(self, event: ErrorEvent) -> None:
-        """The error body with the code's status. Where audio has begun there is no status left: see `_deliver`."""
+    async def refuse(self, event: ErrorEvent, *, hang_up: bool = False) -> None:
+        """The error body with the code's status. Where audio has begun there is no status left: see `_deliver`.
+
+        `hang_up`: close the connection, because what the request still sends is not read.
+        """
         self._observer.sent(event)
-        headers: _Headers = []
+        headers: _Headers = [(b"connection", b"close")] if hang_up else []
         if event.retry_after_s is not None:
             headers.append((b"retry-after", str(math.ceil(event.retry_after_s)).encode()))
         body = json.dumps(self._dialect.error(event)).encode()

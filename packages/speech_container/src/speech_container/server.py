@@ -10,19 +10,22 @@ can still take back. There are no server-side WebSocket pings: behind minutes of
 read they would go unanswered in time; TCP keep-alive finds peers that are gone.
 """
 
+import asyncio
 import errno
 import logging
 import os
 import socket
 import sys
 import time
-from typing import Final, TextIO
+from functools import partial
+from typing import Final, TextIO, cast
 
 import uvicorn
 from kokoro_weights import WeightsError
 from speech_text import SpeechTextError
 
 from .app import build_app
+from .connection import Connection
 from .errors import PortUnavailable, SpeechContainerError
 from .service import Service, State
 from .settings import Settings
@@ -74,6 +77,8 @@ class SpeechServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 build_app(self.service, self._loaded),
+                # Called like the class that it is a part of, which is all that uvicorn does with it.
+                http=cast(type[asyncio.Protocol], partial(Connection, head_timeout_s=service.settings.send_timeout_s)),
                 log_config=None,
                 access_log=False,
                 lifespan="on",
