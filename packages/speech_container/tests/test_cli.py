@@ -61,6 +61,54 @@ def test_it_serves_until_sigterm_and_exits_with_0(tone_server: "subprocess.Popen
     assert tone_server.wait(timeout=20) == 0
 
 
+STOPPED_AT_IMPORT = """
+import os
+import sys
+from importlib.metadata import entry_points
+
+module, number = sys.argv.pop(), int(sys.argv.pop())
+
+
+class Stopping:
+    def find_spec(self, name, path, target=None):
+        if name == module:
+            os.kill(os.getpid(), number)
+
+
+(script,) = entry_points(group="console_scripts", name="speech-container")
+main = script.load()
+sys.meta_path.insert(0, Stopping())
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("module", ["typer", "speech_container.server", "uvicorn.protocols.http.httptools_impl"])
+def test_a_signal_while_python_imports_the_server_ends_it_with_0(module: str, number: int) -> None:
+    serve = ["serve", "--engine", "tone", "--port", "0"]
+    finished = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT_IMPORT, *serve, str(int(number)), module],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
+
+
+@pytest.mark.weights
+@pytest.mark.slow
+def test_sigterm_while_the_voices_are_loaded_ends_it_with_0() -> None:
+    process = subprocess.Popen(
+        [COMMAND, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    listening = line(process.stdout)
+    process.send_signal(signal.SIGTERM)
+    said, complained = process.communicate(timeout=60)
+    assert "listening" in listening
+    assert (process.returncode, said, complained) == (0, "", "")
+
+
 def test_a_port_in_use_is_one_line() -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]

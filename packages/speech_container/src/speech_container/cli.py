@@ -1,4 +1,4 @@
-"""`speech-container serve`: the image's entry point, and the way to run the server on a laptop."""
+"""`speech-container serve`: what the image runs, and the way to run the server on a laptop. `entry` calls it."""
 
 import sys
 from pathlib import Path
@@ -50,8 +50,3 @@ def serve(
         message = " ".join(str(error).split())
         typer.echo(f"speech-container: {message}", err=True)
         sys.exit(1)
-
-
-def main() -> None:
-    """The console script."""
-    app()

@@ -139,9 +139,11 @@ def serve(settings: Settings) -> None:
     """Serve until told to stop. Raises one of `STARTUP_ERRORS` where the server cannot start."""
     listener = bind(settings.host, settings.port)
     server = SpeechServer(Service(settings), announce=sys.stdout)
-    server.run(sockets=[listener])
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(server.serve(sockets=[listener]))
+        if server.failure is None and server.service.is_working:
+            # Nobody waits for what these threads do, and a library must not be torn down under them.
+            logging.shutdown()
+            os._exit(0)
     if server.failure is not None:
         raise server.failure
-    if server.service.is_working:  # in the middle of a step that nobody waits for: its library must not be torn down
-        logging.shutdown()
-        os._exit(0)

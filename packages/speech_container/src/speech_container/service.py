@@ -68,6 +68,7 @@ class Service:
         self._listeners = itertools.count(1)
         self._preparing = 0
         self._has_durations = False
+        self._loads_for_nobody = False
         self._when_abandoned: set[Callable[[], None]] = set()
         self._front_end_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="front-end")
         self._narrator: Narrator | None = None
@@ -77,8 +78,9 @@ class Service:
         """Load, verify and speak once; then `state` is READY. Raises whatever stopped it; then it is FAILED."""
         try:
             await self._start(await asyncio.to_thread(self._open_studio, self.settings))
-        except BaseException:
+        except BaseException as error:
             self.state = State.FAILED
+            self._loads_for_nobody = isinstance(error, asyncio.CancelledError)
             raise
         if self.state is State.LOADING:
             self.state = State.READY
@@ -101,8 +103,8 @@ class Service:
 
     @property
     def is_working(self) -> bool:
-        """Whether the engine's thread is alive."""
-        return self._synthesis is not None and self._synthesis.is_working
+        """Whether a thread is still busy that cannot be stopped: one that loads, or the engine's in a long step."""
+        return self._loads_for_nobody or (self._synthesis is not None and self._synthesis.is_working)
 
     def drain(self) -> None:
         """Refuse what comes from now on; what runs goes on."""
