@@ -64,6 +64,14 @@ async def test_a_bad_message_costs_one_error(start: Any, message: str | bytes, c
     assert good.end["type"] == "synthesis_complete"
 
 
+async def test_a_text_frame_that_is_not_utf8_fails_its_connection_and_no_other(start: Any) -> None:  # [2]
+    running = await start()
+    async with running.session() as socket, running.session() as other:
+        await socket.socket.send(b'{"text": "\xff"}', text=True)
+        assert await socket.closed() == 1007, "RFC 6455, 8.1"
+        assert (await other.ask(text="Good.")).end["type"] == "synthesis_complete"
+
+
 async def test_six_answers_come_in_order_and_never_interleaved(start: Any) -> None:  # [3]
     running = await start()
     texts = [f"Sentence number {number}. And a second one." for number in range(3)]
