@@ -4,8 +4,8 @@ import asyncio
 import gc
 import itertools
 import json
-import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,7 @@ async def test_a_dropped_socket_frees_its_slot_every_time(start: Any) -> None:  
 
 def what_is_open() -> int:
     """The files, sockets and tasks of this process."""
-    return len(os.listdir("/proc/self/fd")) + len(asyncio.all_tasks())
+    return len(list(Path("/proc/self/fd").iterdir())) + len(asyncio.all_tasks())
 
 
 def what_is_kept() -> int:
