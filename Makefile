@@ -34,6 +34,12 @@ test: $(SETUP) ## Pass the tests
 test-load: $(SETUP) ## Pass the tests under load, with the real voice and without (several minutes)
 	@$(RUN) pytest packages tests -m load
 
+test-browser: $(SETUP) ## Pass the tests in Chromium, which has to be installed
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	  { echo "make: there is no Chromium here: install it (on Debian: apt-get install chromium) and run make again" >&2; \
+	    exit 1; }
+	@$(RUN) pytest tests/browser -m browser
+
 test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it installs torch, another 5 GB)
 	@$(TORCH) $(RUN) pytest packages tests -m torch
 
