@@ -19,7 +19,7 @@ OUT ?= out
 .PHONY: help setup demo test test-load test-browser test-torch lint format bench readme clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(SETUP) ## Install everything and prepare the weights (other verbs do it when needed)
 
