@@ -1,27 +1,14 @@
 """The stand-in for CloudFormation does what the product leans on the real one for."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.fake_aws.harness import FakeAws, fake_aws
+from tests.fake_aws.harness import FakeAws
 
 pytestmark = pytest.mark.infra
 IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/voice@"
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeAws]:
-    with fake_aws(tmp_path_factory.mktemp("aws")) as aws:
-        yield aws
-
-
-@pytest.fixture
-def aws(running: FakeAws) -> FakeAws:
-    running.reset()
-    return running
 
 
 def hosting(digest: str, **endpoint: Any) -> str:

@@ -20,6 +20,7 @@ from infra_common.errors import PreconditionError, ToolFailed
 _ASK_S: Final = 20
 _BUILD_S: Final = 3600
 _TAIL_LINES: Final = 8
+_OWN_BUILDKIT: Final = 23
 _START_IT: Final = "start Docker (systemctl start docker, or Docker Desktop), or set CDK_DOCKER to another engine"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -76,7 +77,8 @@ class ContainerEngine:
             arguments += ["--target", build.target]
         for name, value in sorted(build.labels.items()):
             arguments += ["--label", f"{name}={value}"]
-        self._follow([*arguments, str(build.context)], say, {"DOCKER_BUILDKIT": "1", "BUILDKIT_PROGRESS": "plain"})
+        more = {"BUILDKIT_PROGRESS": "plain"} | ({"DOCKER_BUILDKIT": "1"} if self._must_ask_for_buildkit() else {})
+        self._follow([*arguments, str(build.context)], say, more)
 
     def log_in(self, host: str, user: str, password: str) -> None:
         """Log in to a registry; the password goes through standard input."""
@@ -93,6 +95,12 @@ class ContainerEngine:
     def push(self, tag: str, say: Say) -> None:
         """Push. Raises ToolFailed."""
         self._follow(["push", tag], say, {})
+
+    def _must_ask_for_buildkit(self) -> bool:
+        """Docker's client builds with BuildKit by itself from version 23 on, and before that only if told to."""
+        done = self._run(["version", "--format", "{{.Client.Version}}"], _ASK_S)
+        major = done.stdout.strip().partition(".")[0]
+        return "DOCKER_BUILDKIT" not in os.environ and major.isdigit() and int(major) < _OWN_BUILDKIT
 
     def _emulated(self) -> list[str]:
         done = self._run(["buildx", "inspect"], _ASK_S)

@@ -12,7 +12,8 @@ from typing import Final
 
 from speech_infra.errors import OptionRefused
 
-_STAGE: Final = re.compile(r"[a-z][a-z0-9]{0,11}")
+# A bucket's name has at most 63 characters, and ours hold stage, model, account and region.
+_STAGE: Final = re.compile(r"[a-z][a-z0-9]{0,7}")
 VARIANT: Final = "AllTraffic"
 
 
@@ -28,7 +29,7 @@ class Names:
     def __post_init__(self) -> None:
         if not _STAGE.fullmatch(self.stage):
             raise OptionRefused(
-                f"--stage {self.stage!r}: expected 1 to 12 lower-case letters and digits, beginning with a letter"
+                f"--stage {self.stage!r}: expected 1 to 8 lower-case letters and digits, beginning with a letter"
             )
 
     @property
@@ -59,12 +60,12 @@ class Names:
     @property
     def weights_bucket(self) -> str:
         """S3 bucket of the weights."""
-        return f"{self.endpoint}-weights-{self.account}-{self.region}"
+        return f"{self.endpoint}-{self.account}-{self.region}"
 
     @property
     def access_log_bucket(self) -> str:
         """S3 bucket of who read and wrote the weights."""
-        return f"{self.endpoint}-access-{self.account}-{self.region}"
+        return f"{self.weights_bucket}-logs"
 
     @property
     def repository(self) -> str:

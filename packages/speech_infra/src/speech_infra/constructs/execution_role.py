@@ -6,6 +6,8 @@ resources, so that no other account's can have SageMaker take the role on its be
 
 from __future__ import annotations
 
+from typing import Any
+
 import aws_cdk as cdk
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
@@ -54,19 +56,18 @@ class ExecutionRole(Construct):
             resource_name=names.log_group,
             arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
+        weights = f"arn:{cdk.Aws.PARTITION}:s3:::{names.weights_bucket}/{_WEIGHTS}"
         statements = [
-            _allow("ReadWeights", ["s3:GetObject"], [bucket.arn_for_objects(_WEIGHTS)]),
+            _allow("ReadWeights", ["s3:GetObject"], [weights]),
             _allow("ListWeights", ["s3:ListBucket"], [bucket.bucket_arn], {"StringLike": {"s3:prefix": [_WEIGHTS]}}),
             _allow(
                 "PullImage",
                 ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
                 [repository.repository_arn],
             ),
-            # ECR gives tokens for the registry as a whole: the action knows no resource.
             _allow("LogInToRegistry", ["ecr:GetAuthorizationToken"], ["*"]),
             _allow("WriteLog", ["logs:CreateLogGroup", "logs:DescribeLogStreams"], [log_group]),
             _allow("WriteLogLines", ["logs:CreateLogStream", "logs:PutLogEvents"], [f"{log_group}:log-stream:*"]),
-            # CloudWatch's metrics are no resources; the namespace is what can be bound.
             _allow(
                 "PutMetrics",
                 ["cloudwatch:PutMetricData"],
@@ -74,53 +75,63 @@ class ExecutionRole(Construct):
                 {"StringEquals": {"cloudwatch:namespace": "/aws/sagemaker/Endpoints"}},
             ),
         ]
+        wildcards = {
+            "*": "ECR's tokens, CloudWatch's metrics (bound to one namespace) and EC2's descriptions know no resource",
+            weights: "weights lie under the hash of their content, which changes with each release",
+            f"{log_group}:log-stream:*": "SageMaker names a stream for each instance, in this one group",
+        }
         if key is not None:
             via = [f"{service}.{stack.region}.{cdk.Aws.URL_SUFFIX}" for service in ("s3", "ecr")]
             statements.append(
                 _allow("Decrypt", ["kms:Decrypt"], [key.key_arn], {"StringEquals": {"kms:ViaService": via}})
             )
         if in_vpc:
-            statements += self._network(stack)
+            found, why = _network(stack)
+            statements += found
+            wildcards |= why
         policy = iam.Policy(self, "Policy", statements=statements, roles=[self.role])
-        acknowledge(
-            policy,
-            "AwsSolutions-IAM5",
-            "each wildcard is a part of a name (weights/*, log streams of one group, one metric namespace) or an "
-            "action that knows no resource (registry token, metrics, the network interfaces' descriptions)",
-        )
+        for resource, reason in wildcards.items():
+            name = stack.resolve(resource)
+            acknowledge(policy, f"AwsSolutions-IAM5[Resource::{_as_found(name)}]", reason)
         self.policy = policy
 
-    @staticmethod
-    def _network(stack: cdk.Stack) -> list[iam.PolicyStatement]:
-        """What the developer guide lists for models in a VPC ("Give SageMaker AI Hosted Endpoints Access…")."""
-        interfaces = stack.format_arn(service="ec2", resource="network-interface", resource_name="*")
-        where = [
-            stack.format_arn(service="ec2", resource=kind, resource_name="*") for kind in ("subnet", "security-group")
-        ]
-        return [
-            _allow(
-                "MakeInterfaces",
-                [
-                    "ec2:CreateNetworkInterface",
-                    "ec2:CreateNetworkInterfacePermission",
-                    "ec2:DeleteNetworkInterface",
-                    "ec2:DeleteNetworkInterfacePermission",
-                ],
-                [interfaces, *where],
-            ),
-            # EC2's descriptions know no resource.
-            _allow(
-                "DescribeNetwork",
-                [
-                    "ec2:DescribeDhcpOptions",
-                    "ec2:DescribeNetworkInterfaces",
-                    "ec2:DescribeSecurityGroups",
-                    "ec2:DescribeSubnets",
-                    "ec2:DescribeVpcs",
-                ],
-                ["*"],
-            ),
-        ]
+
+def _network(stack: cdk.Stack) -> tuple[list[iam.PolicyStatement], dict[str, str]]:
+    """What the developer guide lists for models in a VPC ("Give SageMaker AI Hosted Endpoints Access to Resources")."""
+    kinds = ("network-interface", "subnet", "security-group")
+    where = [stack.format_arn(service="ec2", resource=kind, resource_name="*") for kind in kinds]
+    statements = [
+        _allow(
+            "MakeInterfaces",
+            [
+                "ec2:CreateNetworkInterface",
+                "ec2:CreateNetworkInterfacePermission",
+                "ec2:DeleteNetworkInterface",
+                "ec2:DeleteNetworkInterfacePermission",
+            ],
+            where,
+        ),
+        _allow(
+            "DescribeNetwork",
+            [
+                "ec2:DescribeDhcpOptions",
+                "ec2:DescribeNetworkInterfaces",
+                "ec2:DescribeSecurityGroups",
+                "ec2:DescribeSubnets",
+                "ec2:DescribeVpcs",
+            ],
+            ["*"],
+        ),
+    ]
+    return statements, dict.fromkeys(where, "SageMaker makes the interfaces itself, under ids of its own")
+
+
+def _as_found(name: Any) -> str:
+    """A resolved ARN as cdk-nag writes it: intrinsic references in angle brackets."""
+    if isinstance(name, str):
+        return name
+    parts = name["Fn::Join"][1]
+    return "".join(part if isinstance(part, str) else f"<{part['Ref']}>" for part in parts)
 
 
 def _allow(

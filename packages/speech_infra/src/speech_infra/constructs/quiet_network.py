@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-_ZONES = 2
+ZONES = 2
 
 
 class QuietNetwork(Construct):
@@ -23,7 +23,7 @@ class QuietNetwork(Construct):
         vpc = ec2.Vpc(
             self,
             "Vpc",
-            max_azs=_ZONES,
+            max_azs=ZONES,
             nat_gateways=0,
             restrict_default_security_group=False,  # takes a Lambda function, and nothing is ever in that group
             subnet_configuration=[
@@ -42,7 +42,8 @@ class QuietNetwork(Construct):
             ("EcrDocker", ec2.InterfaceVpcEndpointAwsService.ECR_DOCKER),
             ("Logs", ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS),
         ):
-            vpc.add_interface_endpoint(name, service=service)
+            endpoint = vpc.add_interface_endpoint(name, service=service, open=False)
+            endpoint.connections.allow_default_port_from(group, "hosting instances only")
         self.subnet_ids = [subnet.subnet_id for subnet in vpc.isolated_subnets]
         self.security_group_ids = [group.security_group_id]
 

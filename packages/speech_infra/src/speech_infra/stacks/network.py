@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import aws_cdk as cdk
+import jsii
 from constructs import Construct
 
-from speech_infra.constructs.quiet_network import QuietNetwork
+from speech_infra.constructs.quiet_network import ZONES, QuietNetwork
 from speech_infra.names import Names
 
 
@@ -17,3 +18,9 @@ class NetworkStack(cdk.Stack):
     def __init__(self, scope: Construct, names: Names, **settings: Any) -> None:
         super().__init__(scope, names.network_stack, **settings)
         self.network = QuietNetwork(self, "Network")
+
+    @property
+    @jsii.member(jsii_name="availabilityZones")
+    def availability_zones(self) -> list[str]:
+        """The region's first, whichever they are: CDK would ask AWS for their names, and synthesis asks nobody."""
+        return [cdk.Fn.select(index, cdk.Fn.get_azs()) for index in range(ZONES)]
