@@ -12,11 +12,15 @@ SETUP := .venv/.ready
 # The torch engine's tests: several GB of CUDA libraries that no other verb needs.
 TORCH := UV_PROJECT_ENVIRONMENT=.venv-torch
 TORCH_SETUP := .venv-torch/.ready
+# The deployment commands with their tests: AWS CDK, moto and the pinned CDK command, which no other verb needs.
+INFRA := UV_PROJECT_ENVIRONMENT=.venv-infra
+INFRA_SETUP := .venv-infra/.ready
+INFRA_TESTS := packages/infra_common packages/speech_infra tests/infrastructure
 
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 
-.PHONY: help setup demo test test-load test-browser test-torch lint format bench readme clean
+.PHONY: help setup demo test test-load test-browser test-torch test-infra lint format bench readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +33,7 @@ demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q
 	@$(RUN) coverage report --fail-under=100 --skip-covered
-	@$(RUN) pytest packages tests --ignore packages/speech_protocol -m "not torch and not load and not browser"
+	@$(RUN) pytest packages tests --ignore packages/speech_protocol $(INFRA_TESTS:%=--ignore %)
 
 test-load: $(SETUP) ## Pass the tests under load, with the real voice and without (several minutes)
 	@$(RUN) pytest packages tests -m load
@@ -42,6 +46,9 @@ test-browser: $(SETUP) ## Pass the tests in Chromium, which has to be installed
 
 test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it installs torch, another 5 GB)
 	@$(TORCH) $(RUN) pytest packages tests -m torch
+
+test-infra: $(INFRA_SETUP) ## Pass the deployment's tests, without AWS (needs Docker's engine and docker-registry)
+	@$(INFRA) $(RUN) pytest $(INFRA_TESTS) -m "infra or not infra"
 
 lint: $(SETUP) ## Check style, format, types and the lock
 	@$(UV) lock --check
@@ -60,7 +67,7 @@ readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)
 	@$(RUN) python tools/readme.py
 
 clean: ## Remove what the other verbs made here (the weights cache stays)
-	rm -rf .venv .venv-torch .tools out .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-torch .venv-infra node_modules cdk.out .tools out .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 
 .tools/uv/bin/uv: tools/uv-requirements.txt
 	@echo "Putting uv in place (.tools/uv) ..."
@@ -76,7 +83,7 @@ clean: ## Remove what the other verbs made here (the weights cache stays)
 $(SETUP): uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) $(filter .tools/uv/bin/uv,$(UV))
 	@echo "Installing the locked packages (the first time about 1.8 GB) ..."
 	@mkdir -p .tools
-	@if [ -t 2 ]; then $(UV) sync --locked; else $(UV) sync --locked 2>.tools/setup.log; fi || \
+	@if [ -t 2 ]; then $(UV) sync --locked --no-group infra; else $(UV) sync --locked --no-group infra 2>.tools/setup.log; fi || \
 	  { echo "make: the locked packages could not be installed (see .tools/setup.log): the first set-up needs the network; connect and run make again" >&2; \
 	    exit 1; }
 	@$(RUN) kokoro-weights prepare
@@ -85,9 +92,18 @@ $(SETUP): uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) $(filter 
 $(TORCH_SETUP): $(SETUP)
 	@echo "Installing torch and its CUDA libraries in .venv-torch (the first time about 3 GB to fetch) ..."
 	@mkdir -p .tools
-	@if [ -t 2 ]; then $(TORCH) $(UV) sync --locked --extra torch; \
-	  else $(TORCH) $(UV) sync --locked --extra torch 2>.tools/setup-torch.log; fi || \
+	@if [ -t 2 ]; then $(TORCH) $(UV) sync --locked --no-group infra --extra torch; \
+	  else $(TORCH) $(UV) sync --locked --no-group infra --extra torch 2>.tools/setup-torch.log; fi || \
 	  { echo "make: torch could not be installed (see .tools/setup-torch.log): the first set-up needs the network; connect and run make again" >&2; \
 	    exit 1; }
 	@$(TORCH) $(RUN) kokoro-weights prepare --safetensors
+	@touch $@
+
+$(INFRA_SETUP): $(SETUP) package-lock.json
+	@echo "Installing the deployment's packages in .venv-infra and node_modules (the first time about 300 MB) ..."
+	@mkdir -p .tools
+	@if [ -t 2 ]; then $(INFRA) $(UV) sync --locked --group infra-test && npm ci --ignore-scripts; \
+	  else { $(INFRA) $(UV) sync --locked --group infra-test && npm ci --ignore-scripts; } >.tools/setup-infra.log 2>&1; fi || \
+	  { echo "make: the deployment's packages could not be installed (see .tools/setup-infra.log): the first set-up needs the network and npm; connect and run make again" >&2; \
+	    exit 1; }
 	@touch $@

@@ -125,7 +125,13 @@ class SageMakerConnection:
 
     async def send(self, text: str) -> None:
         """Send one PayloadPart with DataType UTF8; waits while sixteen are unsent."""
-        part = models.RequestPayloadPart(bytes_=text.encode(), data_type="UTF8", completion_state="COMPLETE")
+        await self._send(models.RequestPayloadPart(bytes_=text.encode(), data_type="UTF8", completion_state="COMPLETE"))
+
+    async def send_binary(self, data: bytes) -> None:
+        """Send one PayloadPart without DataType, which arrives as a binary frame; sessions never do, checks do."""
+        await self._send(models.RequestPayloadPart(bytes_=data, completion_state="COMPLETE"))
+
+    async def _send(self, part: models.RequestPayloadPart) -> None:
         try:
             await self._stream.input_stream.send(models.RequestStreamEventPayloadPart(value=part))
         except (OSError, *SDK_ERRORS) as error:

@@ -1,0 +1,17 @@
+"""What `speech-infra` and `agent-infra` share: everything about deploying that is not about speech or agents.
+
+    errors        the tree, whose branches are the exit codes
+    console       steps, lines, tables and JSON, on a terminal and off it
+    session       boto3 clients of one account and region; aws_errors turns what they raise into sentences
+    checks        preflight checks: id, result, fix; preflight has the ones that both commands make
+    assembly      the CDK app, made in this process; cdk_cli runs the pinned command on it
+    stack_state, stack_events, stack_watch, stack_recovery, stack_deployment, stack_removal, failure
+                  one stack: what it is, what happened, waiting, getting unstuck, changing, deleting, explaining
+    container_engine, content_tag, image_store
+                  build once by content, push with progress, refer by digest
+    leftovers     what is still there, why, what it costs, and the command that removes it
+    prices        the Price List, with a dated table behind it
+    ownership     the tags that say whose a resource is
+
+Nothing here imports CDK until an app is synthesised, nor boto3 until AWS is asked.
+"""

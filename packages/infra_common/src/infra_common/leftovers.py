@@ -1,0 +1,83 @@
+"""What is still in the account, why, what it costs a month, and the command that removes it.
+
+Found by asking AWS, never from a memory on this machine. A purge touches only what carries our tags, and never what is
+shared with other deployments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from infra_common.console import Console
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """`monthly_usd` None where it cannot be known. `purge` is None for what must not be deleted by us."""
+
+    kind: str
+    name: str
+    size: str
+    monthly_usd: float | None
+    why: str
+    command: str
+    purge: Callable[[], None] | None = field(default=None, compare=False)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a purge may remove it."""
+        return self.purge is not None
+
+    @property
+    def is_billable(self) -> bool:
+        """Whether it is ours and costs something."""
+        return self.is_ours and (self.monthly_usd is None or self.monthly_usd > 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For --json."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "size": self.size,
+            "monthly_usd": self.monthly_usd,
+            "why": self.why,
+            "command": self.command,
+            "shared": not self.is_ours,
+        }
+
+
+def report(leftovers: Sequence[Leftover], console: Console) -> None:
+    """The table with its sum."""
+    console.result({"leftovers": [each.as_dict() for each in leftovers], "monthly_usd": monthly_usd(leftovers)})
+    if not leftovers:
+        console.line("Nothing is left.")
+        return
+    rows = [(each.kind, each.name, each.size, dollars(each.monthly_usd), each.why, each.command) for each in leftovers]
+    console.table(
+        "Still there", ("what", "name", "size", "a month", "why it is kept", "what removes it"), rows, fixed=2
+    )
+    console.line(f"Together {dollars(monthly_usd(leftovers))} a month, without what is shared.")
+
+
+def monthly_usd(leftovers: Sequence[Leftover]) -> float:
+    """What ours cost together."""
+    return sum(each.monthly_usd or 0.0 for each in leftovers if each.is_ours)
+
+
+def dollars(amount: float | None) -> str:
+    """As a person reads it."""
+    if amount is None:
+        return "unknown"
+    if amount == 0:
+        return "$0"
+    return "under $0.01" if amount < 0.01 else f"${amount:,.2f}"
+
+
+def gigabytes(size_bytes: float) -> str:
+    """As a person reads it."""
+    if size_bytes < 1e6:
+        return f"{size_bytes / 1e3:.0f} kB"
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes < 1e9 else f"{size_bytes / 1e9:.2f} GB"

@@ -1,0 +1,38 @@
+"""SSM parameters that say where the voice is: agents read them instead of being told. Standard parameters are free."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from speech_infra.names import Names
+from speech_infra.release import Release
+
+
+class Published(Construct):
+    """Name, ARN and region of the endpoint, also while it is paused; and the release with its history."""
+
+    def __init__(self, scope: Construct, id: str, names: Names, release: Release) -> None:  # noqa: A002 - CDK's name
+        super().__init__(scope, id)
+        stack = cdk.Stack.of(self)
+        arn = stack.format_arn(service="sagemaker", resource="endpoint", resource_name=names.endpoint)
+        for key, value, what in (
+            ("endpoint-name", names.endpoint, "SageMaker endpoint that speaks"),
+            ("endpoint-arn", arn, "what an agent's role must be allowed to invoke"),
+            ("region", stack.region, "where it is"),
+        ):
+            ssm.StringParameter(
+                self,
+                "".join(part.title() for part in key.split("-")),
+                parameter_name=f"{names.parameter_prefix}/{key}",
+                string_value=value,
+                description=what,
+            )
+        ssm.StringParameter(
+            self,
+            "Release",
+            parameter_name=names.release_parameter,
+            string_value=release.render(),
+            description="image, weights and options that are live; its versions are the history",
+        )

@@ -1,0 +1,56 @@
+"""The container's log lines from CloudWatch, and those that come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+POLL_S: Final = 2.0
+_MOST_EVENTS: Final = 10_000
+_SEEN: Final = 20_000
+"""Ids that are remembered, so that lines with one time stamp come once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line; `stream` names the instance."""
+
+    at: datetime
+    stream: str
+    text: str
+
+
+def lines_since(
+    logs: Any,
+    group: str,
+    since: datetime,
+    *,
+    follow: bool,
+    until: Callable[[], bool] = lambda: False,
+    pause: Callable[[float], None] = time.sleep,
+) -> Iterator[LogLine]:
+    """Lines in order of time; with `follow` until somebody stops us. None where there is no group."""
+    start_ms = round(since.timestamp() * 1000)
+    seen: dict[str, None] = {}
+    while True:
+        pages = logs.get_paginator("filter_log_events").paginate(
+            logGroupName=group, startTime=start_ms, PaginationConfig={"MaxItems": _MOST_EVENTS}
+        )
+        try:
+            events = [event for page in pages for event in page["events"]]
+        except logs.exceptions.ResourceNotFoundException:
+            events = []
+        for event in sorted(events, key=lambda each: each["timestamp"]):
+            if event["eventId"] not in seen:
+                seen[event["eventId"]] = None
+                start_ms = max(start_ms, event["timestamp"])
+                at = datetime.fromtimestamp(event["timestamp"] / 1000, UTC)
+                yield LogLine(at, event["logStreamName"], event["message"].rstrip())
+        for oldest in list(seen)[: max(0, len(seen) - _SEEN)]:
+            del seen[oldest]
+        if not follow or until():
+            return
+        pause(POLL_S)

@@ -1,0 +1,57 @@
+"""cfn-lint over every template, and what was acknowledged to cdk-nag, whose errors stop a synthesis."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cfnlint import lint
+from cfnlint.config import ManualArgs
+from infra_common.assembly import synthesise
+from infra_common.errors import OutcomeError
+
+from packages.speech_infra.tests.conftest import Made
+
+pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
+
+
+@pytest.mark.parametrize("which", ["plain", "full", "rolling", "paused"])
+def test_cfn_lint_finds_nothing(made: Mapping[str, Made], which: str) -> None:
+    for path in sorted(made[which].assembly.directory.glob("*.template.json")):
+        found = lint(path.read_text(), config=ManualArgs(regions=["us-east-1", "eu-west-1"]))
+        assert [f"{path.name}: {match.rule.id} {match.message}" for match in found] == []
+
+
+def test_cdk_nag_stops_a_synthesis(tmp_path: Path) -> None:
+    def build(into: Path) -> Any:
+        import aws_cdk as cdk
+        from aws_cdk import aws_s3 as s3
+        from cdk_nag import AwsSolutionsChecks
+
+        app = cdk.App(outdir=str(into))
+        s3.Bucket(cdk.Stack(app, "Voice"), "Open")
+        cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+        return app
+
+    with pytest.raises(OutcomeError, match="AwsSolutions-S1"):
+        synthesise(build, tmp_path / "out")
+
+
+def test_acknowledgements_are_few_and_argued(made: Mapping[str, Made]) -> None:
+    found = _acknowledged(made["full"].assembly.directory)
+    assert {rule.removeprefix("Annotation::").partition("[")[0] for rule in found} == {
+        "AwsSolutions-S1",
+        "AwsSolutions-IAM5",
+    }
+    assert all(len(reason.split()) >= 6 for reason in found.values())
+
+
+def _acknowledged(directory: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in directory.glob("*.metadata.json"):
+        for entries in json.loads(path.read_text()).values():
+            for entry in entries:
+                if entry["type"] == "aws:cdk:acknowledged-rules":
+                    found |= entry["data"]
+    return found

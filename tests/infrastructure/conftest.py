@@ -1,0 +1,126 @@
+"""What the tests of deployments share: an account, an engine of containers, and the command as a person runs it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.fake_aws.harness import FakeAws, fake_aws
+
+SCRIPT: Final = Path(sys.executable).with_name("speech-infra")
+COMMAND_S: Final = 300
+ENGINE_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The document on standard output."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Runs the command at one account."""
+
+    aws: FakeAws
+    environment: dict[str, str]
+
+    def run(self, *arguments: str, code: int = 0, **more: str) -> Done:
+        """Run it and hold it to its exit code."""
+        done = self.start(*arguments, **more)
+        out, err = done.communicate(timeout=COMMAND_S)
+        assert done.returncode == code, f"speech-infra {' '.join(arguments)} ended with {done.returncode}\n{out}\n{err}"
+        assert "Traceback" not in err
+        return Done(done.returncode, out, err)
+
+    def start(self, *arguments: str, **more: str) -> "subprocess.Popen[str]":
+        """Start it."""
+        return subprocess.Popen(
+            [SCRIPT, *arguments],
+            env=self.environment | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeAws]:
+    """One account a module."""
+    with fake_aws(tmp_path_factory.mktemp("aws")) as aws:
+        yield aws
+
+
+@pytest.fixture
+def aws(running: FakeAws) -> FakeAws:
+    """The account, new again."""
+    running.reset()
+    return running
+
+
+@pytest.fixture
+def shell(aws: FakeAws) -> Shell:
+    """The command at a bootstrapped account, without a container engine."""
+    aws.bootstrap()
+    return Shell(aws, aws.environment(CDK_DOCKER="no-such-engine"))
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A private Docker engine; what a child needs to use it. Where none can be started, the test fails."""
+    with docker_engine(tmp_path_factory.mktemp("engine")) as environment:
+        yield environment
+
+
+@contextmanager
+def docker_engine(directory: Path) -> Iterator[dict[str, str]]:
+    """dockerd with a data root and a socket of its own, without a bridge or firewall rules; ended by its id."""
+    program = shutil.which("dockerd") or shutil.which("dockerd", path="/usr/sbin:/sbin")
+    if program is None or os.geteuid() != 0:
+        pytest.fail("these tests need root and Docker's engine: apt-get install docker.io")
+    socket = f"unix://{directory}/docker.sock"
+    client = shutil.which("docker", path="/usr/bin") or "docker"  # the engine's own, where there are several
+    environment = {"DOCKER_HOST": socket, "DOCKER_CONFIG": str(directory / "config"), "CDK_DOCKER": client}
+    command = [
+        program, "--data-root", f"{directory}/data", "--exec-root", f"{directory}/exec", "--pidfile",
+        f"{directory}/docker.pid", "-H", socket, "--iptables=false", "--ip6tables=false", "--ip-forward=false",
+        "--bridge=none",
+    ]  # fmt: skip
+    with (directory / "dockerd.log").open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        _until_it_answers(process, os.environ | environment, directory / "dockerd.log")
+        yield environment
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _until_it_answers(process: "subprocess.Popen[bytes]", environment: dict[str, str], log: Path) -> None:
+    deadline = time.monotonic() + ENGINE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        asked = subprocess.run(
+            [environment["CDK_DOCKER"], "version"], env=environment, capture_output=True, check=False
+        )
+        if asked.returncode == 0:
+            return
+        time.sleep(0.2)
+    pytest.fail(f"dockerd did not start: {log.read_text()[-1500:]}")

@@ -1,0 +1,95 @@
+"""The whole life of an endpoint: the real CDK command, a real image build and registry, and a stand-in for AWS."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fake_aws.harness import ROOT, FakeAws
+from tests.infrastructure.conftest import Shell
+
+pytestmark = [pytest.mark.infra, pytest.mark.timeout(600)]
+
+MODEL = "kokoro-82m-cpu"
+NAME = f"speech-dev-{MODEL}"
+BUCKET = f"{NAME}-123456789012-us-east-1"
+DOCKERFILE = 'FROM scratch AS cpu\nCOPY voice /voice\nENTRYPOINT ["/voice"]\n'
+
+
+def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[str, str], tmp_path: Path) -> None:
+    shell = Shell(aws, aws.environment(**engine))
+    source = tmp_path / "image"
+    source.mkdir()
+    (source / "Dockerfile").write_text(DOCKERFILE)
+    (source / "voice").write_bytes(b"one")
+    build = ("--dockerfile", str(source / "Dockerfile"))
+    deploy = ("deploy", MODEL, *build, "--no-smoke-test", "--json")
+
+    missing = shell.run("doctor", MODEL, *build, code=1)
+    assert "npx cdk bootstrap aws://123456789012/us-east-1" in missing.out
+    bootstrap = [str(ROOT / "node_modules" / ".bin" / "cdk"), "bootstrap", "aws://123456789012/us-east-1"]
+    subprocess.run(bootstrap, cwd=tmp_path, env=shell.environment, capture_output=True, check=True)
+    shell.run("doctor", MODEL, *build)
+
+    first = shell.run(*deploy).json
+    assert [each.partition(":")[0] for each in first["changed"]] == ["stack", "weights", "image", "stack"]
+    assert first["endpoint"]["status"] == "InService"
+    assert first["usd_an_hour"] == pytest.approx(0.4284)
+    one = first["endpoint"]["image"]
+    assert aws.registry.image(f"speech/dev/{MODEL}", one) is not None
+
+    again = shell.run("deploy", MODEL, *build, "--no-smoke-test")
+    assert "Nothing has changed: everything was as wanted already." in again.out
+    assert "weights" in again.err
+    assert "are in the bucket already, each with the right hash" in again.err
+
+    (source / "voice").write_bytes(b"two")
+    assert "repository" in shell.run("diff", MODEL, *build).err
+    second = shell.run(*deploy).json
+    two = second["endpoint"]["image"]
+    assert two != one
+    status = shell.run("status", MODEL, "--json").json
+    assert (status["endpoint"]["image"], status["release"]["image"]) == (two, two)
+    assert status["release"]["versions"] == 2
+    assert status["differences"] == []
+
+    back = shell.run("rollback", MODEL, "--yes", "--no-smoke-test", "--json").json
+    assert back["endpoint"]["image"] == one
+
+    paused = shell.run("pause", MODEL, "--yes", "--json").json
+    assert paused["endpoint"] is None
+    assert paused["usd_an_hour"] == 0
+    resumed = shell.run("resume", MODEL, "--no-smoke-test", "--json").json
+    assert resumed["endpoint"]["image"] == one
+
+    kept = shell.run("destroy", MODEL, "--yes", "--json").json["leftovers"]
+    assert {each["kind"] for each in kept} == {"bucket", "repository", "log group", "CDK bootstrap"}
+    by_name = {each["name"]: each for each in kept}
+    assert by_name[BUCKET]["size"] == "120.6 MB in 57 versions"
+    assert by_name[BUCKET]["monthly_usd"] == pytest.approx(0.1206 * 0.023, rel=0.01)
+    assert by_name[f"speech/dev/{MODEL}"]["size"].endswith("in 2 images")
+    assert aws.client("s3").list_objects_v2(Bucket=BUCKET)["KeyCount"] == 57
+    assert aws.client("sagemaker").list_endpoints()["Endpoints"] == []
+
+    left = shell.run("cleanup", code=3)
+    assert f"{NAME}-123456789012" in left.out
+    assert "fix: speech-infra cleanup --purge" in left.err
+    refused = shell.run("cleanup", "--purge", code=2)
+    assert "add --yes" in refused.err
+    purged = shell.run("cleanup", "--purge", "--yes", "--json").json
+    assert [each["kind"] for each in purged["leftovers"]] == ["CDK bootstrap"]
+    assert json.loads(shell.run("cleanup", "--json").out)["monthly_usd"] == 0
+
+
+def test_a_deployment_over_what_an_earlier_one_kept_adopts_it(shell: Shell) -> None:
+    aws = shell.aws
+    image = aws.registry.push(f"speech/dev/{MODEL}", "one", {}, b"one")
+    deploy = ("deploy", MODEL, "--image-digest", image, "--no-smoke-test", "--json")
+    shell.run(*deploy)
+    shell.run("destroy", MODEL, "--yes")
+    done = shell.run(*deploy)
+    assert done.json["endpoint"]["image"] == image
+    assert "are in the bucket already" in done.err
+    names = {each["Name"] for each in aws.client("s3").list_buckets()["Buckets"]}
+    assert names == {BUCKET, f"{BUCKET}-logs", "cdk-hnb659fds-assets-123456789012-us-east-1"}
