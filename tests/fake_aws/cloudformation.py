@@ -6,41 +6,18 @@ seconds do not; an operation that is held up (see Faults.endpoint_is_held) goes 
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from .change_set import NO_CHANGES, ChangeSet
 from .errors import AwsRefusal, validation
 from .stack import Stack, Surroundings
 from .stack_engine import Provider, StackEngine
-from .template import Template
+from .template import Template, template_place
 from .wire import Answer, Call, query_answer, query_parameters
 
 _QUICK_S: Final = 20.0
-_NO_CHANGES: Final = (
-    "The submitted information didn't contain changes. Submit different information to create a change set."
-)
-
-
-@dataclass(slots=True)
-class ChangeSet:
-    """What would be done to a stack."""
-
-    name: str
-    change_set_id: str
-    stack: Stack
-    template: Template
-    given: dict[str, str]
-    parameters: dict[str, Any]
-    tags: dict[str, str]
-    role_arn: str | None
-    adopts: bool
-    status: str
-    reason: str | None
-    execution: str
-    created: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,29 +98,14 @@ class CloudFormation:
             role_arn=asked.get("RoleARN"),
             adopts=asked.get("ImportExistingResources") == "true",
             status="FAILED" if is_same else "CREATE_COMPLETE",
-            reason=_NO_CHANGES if is_same else None,
+            reason=NO_CHANGES if is_same else None,
             execution="UNAVAILABLE" if is_same else "AVAILABLE",
         )
         self._change_sets.append(change_set)
         return {"Id": change_set.change_set_id, "StackId": stack.stack_id}
 
     def _describe_change_set(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        found = self._change_set(region, asked)
-        return {
-            "ChangeSetName": found.name,
-            "ChangeSetId": found.change_set_id,
-            "StackId": found.stack.stack_id,
-            "StackName": found.stack.name,
-            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in found.given.items()],
-            "CreationTime": found.created,
-            "ExecutionStatus": found.execution,
-            "Status": found.status,
-            "StatusReason": found.reason,
-            "NotificationARNs": [],
-            "Tags": [{"Key": key, "Value": value} for key, value in found.tags.items()],
-            "Changes": _changes(found.stack, found.template),
-            "ImportExistingResources": found.adopts,
-        }
+        return self._change_set(region, asked).described()
 
     def _execute_change_set(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         found = self._change_set(region, asked)
@@ -325,7 +287,7 @@ class CloudFormation:
         if asked.get("UsePreviousTemplate") == "true" and stack is not None and stack.template is not None:
             return stack.template
         if "TemplateURL" in asked:
-            bucket, key = _bucket_and_key(asked["TemplateURL"])
+            bucket, key = template_place(asked["TemplateURL"])
             return Template.parse(self._account.read_object(bucket, key))
         if "TemplateBody" in asked:
             return Template.parse(asked["TemplateBody"])
@@ -409,43 +371,12 @@ def _operate(stack: Stack, operation: Callable[[StackEngine], None], engine: Sta
         raise
 
 
-def _changes(stack: Stack, template: Template) -> list[dict[str, Any]]:
-    changes = []
-    for logical_id, resource in template.resources.items():
-        before = stack.template.resources.get(logical_id) if stack.template else None
-        if before != resource:
-            action = "Add" if before is None else "Modify"
-            changes.append(
-                {
-                    "Type": "Resource",
-                    "ResourceChange": {
-                        "Action": action,
-                        "LogicalResourceId": logical_id,
-                        "ResourceType": resource["Type"],
-                        "Scope": [],
-                        "Details": [],
-                    },
-                }
-            )
-    return changes
-
-
 def _tags(asked: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in asked.get("Tags", [])}
 
 
 def _arn(region: str, account_id: str, kind: str, name: str) -> str:
     return f"arn:aws:cloudformation:{region}:{account_id}:{kind}/{name}/{uuid4()}"
-
-
-def _bucket_and_key(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    path = unquote(parts.path).lstrip("/")
-    if host.startswith("s3.") or host[0].isdigit():
-        bucket, _, key = path.partition("/")
-        return bucket, key
-    return host.partition(".s3.")[0], path
 
 
 _HANDLERS: Final[Mapping[str, Callable[[CloudFormation, str, Mapping[str, Any]], dict[str, Any]]]] = {

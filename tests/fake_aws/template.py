@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
@@ -81,6 +82,17 @@ class Template:
 
     def _is_parameter(self, name: str) -> bool:
         return name.startswith("AWS::") or name in self.section("Parameters")
+
+
+def template_place(url: str) -> tuple[str, str]:
+    """Bucket and key of a TemplateURL, in either of S3's forms."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    path = unquote(parts.path).lstrip("/")
+    if host.startswith("s3.") or host[0].isdigit():
+        bucket, _, key = path.partition("/")
+        return bucket, key
+    return host.partition(".s3.")[0], path
 
 
 def _long_forms() -> type[yaml.SafeLoader]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.fake_aws.harness import FakeAws, fake_aws
+from tests.fake_aws.harness import ROOT, FakeAws, fake_aws
 
 SCRIPT: Final = Path(sys.executable).with_name("speech-infra")
 COMMAND_S: Final = 300
@@ -124,3 +124,23 @@ def _until_it_answers(process: "subprocess.Popen[bytes]", environment: dict[str,
             return
         time.sleep(0.2)
     pytest.fail(f"dockerd did not start: {log.read_text()[-1500:]}")
+
+
+@contextmanager
+def data_plane(endpoint: str, engine: str, directory: Path) -> Iterator[dict[str, str]]:
+    """The real container behind a gateway with the endpoint's name; what a child needs to speak to it."""
+    command = [sys.executable, "-m", "tests.infrastructure.gateway", endpoint, engine, str(directory)]
+    with (directory / "gateway.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        assert line, (directory / "gateway.log").read_text()[-2000:]
+        told = json.loads(line)
+        yield {"SPEECH_ENDPOINT_URI": told["url"], "SPEECH_CA_FILE": told["ca"]}
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()

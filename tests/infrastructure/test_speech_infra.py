@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fake_aws.harness import ROOT, FakeAws
-from tests.infrastructure.conftest import Shell
+from tests.infrastructure.conftest import Shell, data_plane
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(600)]
 
@@ -32,7 +32,10 @@ def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[
     subprocess.run(bootstrap, cwd=tmp_path, env=shell.environment, capture_output=True, check=True)
     shell.run("doctor", MODEL, *build)
 
-    first = shell.run(*deploy).json
+    with data_plane(NAME, "tone", tmp_path) as speaking:
+        heard = Shell(aws, shell.environment | speaking)
+        first = heard.run("deploy", MODEL, *build, "--json").json
+    assert first["last_smoke_test"]["passed"] is True
     assert [each.partition(":")[0] for each in first["changed"]] == ["stack", "weights", "image", "stack"]
     assert first["endpoint"]["status"] == "InService"
     assert first["usd_an_hour"] == pytest.approx(0.4284)

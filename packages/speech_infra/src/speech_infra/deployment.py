@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import infra_common
 from infra_common import cdk_cli
-from infra_common.assembly import Assembly, synthesise
+from infra_common.assembly import Assembly, fingerprint, synthesise
 from infra_common.container_engine import ContainerEngine
 from infra_common.stack_deployment import Deployed, StackDeployment
 
@@ -46,8 +47,11 @@ def make_assembly(target: Target, names: Names, release: Release, directory: Pat
 
         return build_app(names, target.owner, release, into)
 
+    owner = "".join(f"{key}={value}" for key, value in target.owner.tags().items())
+    inputs = (release.render(), names.account, names.region, owner, names.endpoint)
+    sources = (Path(__file__).parent, Path(infra_common.__file__).parent)
     with target.console.step("make the templates"):
-        return synthesise(build, directory)
+        return synthesise(build, directory, fingerprint(sources, *inputs))
 
 
 class Deployment:

@@ -1,0 +1,57 @@
+"""`python -m tests.infrastructure.gateway ENDPOINT ENGINE DIR`: a deployed endpoint's data plane, on loopback.
+
+SageMaker's bidirectional face as the local cloud has it, under the endpoint's own name and the stand-in account's keys,
+with the real speech container behind it. The first line of standard output is JSON: `url` and `ca`. Ends with SIGTERM.
+"""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from pathlib import Path
+
+import httpx
+from local_cloud.certificates import create_certificates
+from local_cloud.processes import ServiceProcess
+from local_cloud.sagemaker_bidirectional import BidirectionalSettings, SageMakerBidirectional
+from local_cloud.signatures import Credentials
+
+from tests.fake_aws.harness import KEYS, REGION
+
+READY_S = 120
+
+
+async def serve(endpoint: str, engine: str, directory: Path) -> None:
+    """Until SIGTERM."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    script = str(Path(sys.executable).with_name("speech-container"))
+    command = [script, "serve", "--host", "127.0.0.1", "--port", "0", "--engine", engine]
+    certificates = create_certificates(directory / "certificates")
+    speech = ServiceProcess("speech-container", command, environment={}, log_file=directory / "speech-container.log")
+    async with speech:
+        await _ready(speech.url)
+        plane = SageMakerBidirectional(
+            {endpoint: speech.url},
+            credentials=Credentials(*KEYS.values()),
+            certificates=certificates,
+            region=REGION,
+            settings=BidirectionalSettings(accept_timeout_s=2.0),  # not 0.25: the tests share two cores with it
+        )
+        async with plane:
+            print(json.dumps({"url": plane.url, "ca": str(certificates.ca)}), flush=True)  # noqa: T201
+            await stop.wait()
+
+
+async def _ready(url: str) -> None:
+    async with asyncio.timeout(READY_S), httpx.AsyncClient(trust_env=False) as client:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                if (await client.get(f"{url}/ping")).status_code == httpx.codes.OK:
+                    return
+            await asyncio.sleep(0.1)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
