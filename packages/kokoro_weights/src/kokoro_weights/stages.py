@@ -4,23 +4,28 @@
     frame   harmonics, text, pitch, energy, style → audio
 
 The cut lies where the harmonic source enters the generator. Everything before it (about a tenth of the work) needs
-float32: in bfloat16 the durations change and the phase of the source drifts. Everything after it does not: the audio
-of a bfloat16 frame stage correlates with the float32 one at 0.999. Both are deterministic: the export has no operator
-that draws random numbers.
+float32, and not only as a type: where the source is silent its phases are rounding noise, and bfloat16 or another order
+of summation changes them, the durations, and so the wave. What comes after takes both: in bfloat16 its audio
+correlates with the float32 one at 0.999. Nothing in either draws random numbers.
 
-A stage is an ONNX file of its own. The names are those of kokoro-onnx's export (a graph traced from kokoro's KModel).
+A stage is an ONNX file of its own. Tensor names are those of kokoro-onnx's export (traced from kokoro's KModel).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from kokoro_weights.float_graph import float_graph
 from kokoro_weights.graph_surgery import Tensor, cut, serialised
+from kokoro_weights.manifest import FRAME_STAGE_PATH, TEXT_STAGE_PATH
+from kokoro_weights.squared_sines import without_sines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from onnx import ModelProto
 
 TOKENS: Final = Tensor("tokens", "int64", (1, "tokens"))
 STYLE: Final = Tensor("style", "float32", (1, 256))
@@ -46,10 +51,17 @@ class Stage:
     path: str
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    change: Callable[[ModelProto], ModelProto] | None = None
+    """What is done to the whole float graph before the stage is cut out of it."""
+
+    def cut_from(self, whole: ModelProto) -> bytes:
+        """The stage's ONNX file, from the float graph."""
+        changed = self.change(whole) if self.change else whole
+        return serialised(cut(changed, PurePosixPath(self.path).stem, inputs=self.inputs, outputs=self.outputs))
 
 
-TEXT_STAGE: Final = Stage("stages/text.onnx", (TOKENS, STYLE, SPEED), (HARMONICS, TEXT, PITCH, ENERGY, DURATIONS))
-FRAME_STAGE: Final = Stage("stages/frame.onnx", (HARMONICS, TEXT, PITCH, ENERGY, STYLE), (AUDIO,))
+TEXT_STAGE: Final = Stage(TEXT_STAGE_PATH, (TOKENS, STYLE, SPEED), (HARMONICS, TEXT, PITCH, ENERGY, DURATIONS))
+FRAME_STAGE: Final = Stage(FRAME_STAGE_PATH, (HARMONICS, TEXT, PITCH, ENERGY, STYLE), (AUDIO,), without_sines)
 WHOLE: Final = Stage("stages/whole.onnx", (TOKENS, STYLE, SPEED), (AUDIO, DURATIONS))
 """Everything in one float graph: nothing runs it, measurements compare with it."""
 
@@ -63,4 +75,4 @@ def build(export: bytes, stages: tuple[Stage, ...] = STAGES) -> Iterator[tuple[S
     """
     whole = float_graph(export)
     for stage in stages:
-        yield stage, serialised(cut(whole, stage.path, inputs=stage.inputs, outputs=stage.outputs))
+        yield stage, stage.cut_from(whole)
