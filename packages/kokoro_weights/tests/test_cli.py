@@ -64,12 +64,11 @@ def test_prepare_prints_what_scripts_need_as_json(run: Run, prepared: WeightsDir
     assert (answer["voices"], answer["files"], answer["source"]) == (2, 4, "stand-in")
 
 
-def test_a_directory_without_safetensors_is_refused_where_they_are_asked_for(
-    run: Run, prepared: WeightsDirectory
-) -> None:
-    code, out, err = run("prepare", "--source", "directory", "--directory", prepared.path, "--safetensors")
+@pytest.mark.parametrize("option", ["--safetensors", "--stages"])
+def test_a_directory_without_what_is_asked_for_is_refused(run: Run, prepared: WeightsDirectory, option: str) -> None:
+    code, out, err = run("prepare", "--source", "directory", "--directory", prepared.path, option)
     assert (code, out) == (2, "")
-    assert "kokoro-weights prepare --safetensors" in err
+    assert f"kokoro-weights prepare {option}" in err
 
 
 @pytest.mark.parametrize(

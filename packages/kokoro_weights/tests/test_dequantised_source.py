@@ -1,4 +1,4 @@
-"""Safetensors beside the export: from what is prepared already where it is whole, from the source elsewhere."""
+"""Safetensors beside the export: pinned, and made without a network from what is prepared."""
 
 from __future__ import annotations
 
@@ -20,43 +20,18 @@ if TYPE_CHECKING:
     from kokoro_weights.directory import WeightsDirectory
 
 
-class Export:
-    """The stand-in source with a graph that can be read; counts how often it is asked."""
-
-    name = "stand-in"
-    inputs = "export"
-
-    def __init__(self, stand_in: Callable[..., Any], model: bytes) -> None:
-        self._stand_in = stand_in()
-        self._model = model
-        self.fills = 0
-
-    def fill(self, staging: Any, progress: Any) -> Any:
-        self.fills += 1
-        write = staging.write
-
-        def with_graph(path: str, chunks: Any, **about: Any) -> Any:
-            return write(path, [self._model] if path.endswith(".onnx") else chunks, **about)
-
-        staging.write = with_graph
-        try:
-            return self._stand_in.fill(staging, progress)
-        finally:
-            staging.write = write
-
-
 @pytest.fixture
-def export(stand_in: Callable[..., Any], data: Path) -> Export:
-    return Export(stand_in, runpy.run_path(str(data / "small_export.py"))["small_export"]().SerializeToString())
+def export(stand_in: Callable[..., Any], data: Path) -> Any:
+    """The stand-in source with a graph that can be read."""
+    graph = runpy.run_path(str(data / "small_export.py"))["small_export"]()
+    return stand_in(model=graph.SerializeToString())
 
 
-def source(
-    export: Export, prepared: WeightsDirectory | None = None, expected: Digest | None = None
-) -> DequantisedSource:
-    return DequantisedSource(export, lambda: prepared, expected=expected)
+def source(export: Any, expected: Digest | None = None) -> DequantisedSource:
+    return DequantisedSource(export, lambda: None, expected=expected)
 
 
-def test_the_directory_holds_the_export_and_what_was_made_from_it(export: Export, cache: Path) -> None:
+def test_the_directory_holds_the_export_and_what_was_made_from_it(export: Any, cache: Path) -> None:
     weights = prepare_from(source(export), Place(cache))
     assert weights.onnx_model is not None
     assert weights.safetensors_model is not None
@@ -67,25 +42,7 @@ def test_the_directory_holds_the_export_and_what_was_made_from_it(export: Export
     weights.verify()
 
 
-def test_what_is_prepared_already_is_copied_and_the_source_not_asked(export: Export, cache: Path) -> None:
-    plain = prepare_from(export, Place(cache))
-    weights = prepare_from(source(export, plain), Place(cache))
-    assert export.fills == 1
-    assert weights.path != plain.path
-    assert set(plain.manifest.files) < set(weights.manifest.files)
-    assert prepare_from(export, Place(cache)).path == plain.path, "the plain directory stays what it was"
-    assert prepare_from(source(export), Place(cache)).path == weights.path
-    assert export.fills == 1
-
-
-def test_the_same_bytes_come_out_either_way(export: Export, tmp_path: Path) -> None:
-    plain = prepare_from(export, Place(tmp_path / "1"))
-    copied = prepare_from(source(export, plain), Place(tmp_path / "1"))
-    asked = prepare_from(source(export), Place(tmp_path / "2"))
-    assert copied.manifest == asked.manifest
-
-
-def test_other_bytes_than_pinned_leave_nothing(export: Export, cache: Path) -> None:
+def test_other_bytes_than_pinned_leave_nothing(export: Any, cache: Path) -> None:
     made = prepare_from(source(export), Place(cache)).manifest.entry("model.safetensors")
     assert made is not None
     with pytest.raises(HashMismatch, match=r"model\.safetensors: expected sha256 0000"):
@@ -93,13 +50,11 @@ def test_other_bytes_than_pinned_leave_nothing(export: Export, cache: Path) -> N
     assert [path.name for path in (cache / "other").iterdir()] == [".weights.lock"]
 
 
-def test_another_pin_or_export_is_another_directory(export: Export) -> None:
-    inputs = {source(export).inputs, source(export, expected=Digest("0" * 64, 1)).inputs, export.inputs}
-    export.inputs = "another"
-    assert len(inputs | {source(export).inputs}) == 4
+def test_another_pin_is_another_directory(export: Any) -> None:
+    assert source(export).inputs != source(export, Digest("0" * 64, 1)).inputs
 
 
-def test_without_safetensors_the_extra_is_named(export: Export, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_safetensors_the_extra_is_named(export: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
     with pytest.raises(SourceMissing, match=r"kokoro-weights\[safetensors\]"):
         prepare_from(source(export), Place(cache))

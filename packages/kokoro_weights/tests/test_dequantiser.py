@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import runpy
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from kokoro_weights import prepare
 from kokoro_weights.dequantiser import dequantise
 from kokoro_weights.digest import Digest
-from kokoro_weights.errors import CheckpointRefused, SourceMissing
+from kokoro_weights.errors import CheckpointRefused
 from kokoro_weights.pins import load
 from safetensors.numpy import save
 
@@ -117,17 +116,6 @@ def test_a_weight_without_its_scale_is_refused(small: dict[str, Any]) -> None:
     model = small["small_export"](lone, lone_quantized=np.ones((1, 1), dtype=np.int8))
     with pytest.raises(CheckpointRefused, match="/encoder/bert_encoder/MatMul_quant is not what the quantiser writes"):
         dequantise(model.SerializeToString())
-
-
-def test_what_is_no_onnx_model_is_refused() -> None:
-    with pytest.raises(CheckpointRefused, match="expected a serialised ONNX model"):
-        dequantise(b"not a model")
-
-
-def test_without_onnx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(SourceMissing, match=r"kokoro-weights\[safetensors\]"):
-        dequantise(b"")
 
 
 @pytest.mark.weights

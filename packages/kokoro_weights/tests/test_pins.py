@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kokoro_weights.errors import ManifestInvalid
 from kokoro_weights.language import voice_traits
+from kokoro_weights.manifest import STAGE_PATHS
 from kokoro_weights.pins import inputs_digest, load, require_pinned
 
 if TYPE_CHECKING:
@@ -66,6 +67,25 @@ def test_a_safetensors_model_is_pinned_where_it_is_made_here(manifest: Manifest)
     swapped = tuple(replace(entry, sha256="0" * 64) if "model" in entry.path else entry for entry in files)
     with pytest.raises(ManifestInvalid, match=r"model\.safetensors: the manifest promises sha256 0000"):
         require_pinned(replace(manifest, source="packages", files=swapped))
+
+
+@pytest.mark.parametrize("path", STAGE_PATHS)
+def test_a_stage_is_pinned(manifest: Manifest, path: str) -> None:
+    pins = load()
+    right = {
+        "config.json": pins.config.sha256,
+        "model.int8.onnx": pins.packages.model.sha256,
+        "voices/af_heart.bin": pins.voices["af_heart"],
+    }
+    files = tuple(replace(entry, sha256=right[entry.path]) for entry in manifest.files)
+    stage = replace(files[0], path=path, sha256=pins.stages[path].sha256)
+    require_pinned(replace(manifest, source="packages", files=(*files, stage)))
+    with pytest.raises(ManifestInvalid, match=f"{path}: the manifest promises sha256 0000"):
+        require_pinned(replace(manifest, source="packages", files=(*files, replace(stage, sha256="0" * 64))))
+
+
+def test_every_stage_has_its_pin() -> None:
+    assert tuple(load().stages) == STAGE_PATHS
 
 
 def test_another_source_answers_for_itself(manifest: Manifest) -> None:

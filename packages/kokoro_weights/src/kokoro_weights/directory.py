@@ -18,10 +18,12 @@ from kokoro_weights.digest import Digest, file_sha256, require_digest, require_s
 from kokoro_weights.errors import FileMissing, ManifestInvalid, NotPrepared, PathUnsafe, VoiceMissing
 from kokoro_weights.manifest import (
     CONFIG_PATH,
+    FRAME_STAGE_PATH,
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
     ONNX_PATH,
     SAFETENSORS_PATH,
+    TEXT_STAGE_PATH,
     VOICE_SHAPE,
     FileEntry,
     Manifest,
@@ -71,12 +73,22 @@ class WeightsDirectory:
     @property
     def onnx_model(self) -> Path | None:
         """The int8 ONNX export, or None where the source does not give one."""
-        return self.path / ONNX_PATH if self.manifest.entry(ONNX_PATH) else None
+        return self._listed(ONNX_PATH)
 
     @property
     def safetensors_model(self) -> Path | None:
         """The weights as safetensors, or None where the source does not give them."""
-        return self.path / SAFETENSORS_PATH if self.manifest.entry(SAFETENSORS_PATH) else None
+        return self._listed(SAFETENSORS_PATH)
+
+    @property
+    def text_stage(self) -> Path | None:
+        """The text stage of the CPU engine (see `stages`), or None where the directory was made without stages."""
+        return self._listed(TEXT_STAGE_PATH)
+
+    @property
+    def frame_stage(self) -> Path | None:
+        """The frame stage of the CPU engine (see `stages`), or None where the directory was made without stages."""
+        return self._listed(FRAME_STAGE_PATH)
 
     @property
     def vocabulary(self) -> dict[str, int]:
@@ -104,6 +116,10 @@ class WeightsDirectory:
             raise VoiceMissing(f"voice {name!r} is not one of the {len(self.voice_names)} here; {hint}")
         values = np.frombuffer(_read_checked(self.path, entry), dtype="<f4").reshape(VOICE_SHAPE)
         return values.astype(np.float32, copy=False)
+
+    def _listed(self, path: str) -> Path | None:
+        """Where a file of the layout lies, or None where the manifest does not list it."""
+        return self.path / path if self.manifest.entry(path) else None
 
 
 def read_manifest(root: Path) -> Manifest:

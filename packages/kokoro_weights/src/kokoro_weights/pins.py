@@ -84,6 +84,8 @@ class Pins:
     packages: PackagePins
     dequantised: Digest
     """model.safetensors as made from the `packages` source's export. Not in PackagePins: it is no input of that."""
+    stages: dict[str, Digest]
+    """Path to digest of the stages, as made from the same export."""
     hub: HubPins
 
     def voice_digest(self, name: str) -> Digest:
@@ -121,6 +123,7 @@ def load() -> Pins:
             ),
         ),
         dequantised=_digest(raw["dequantised"]),
+        stages={path: _digest(digest) for path, digest in raw["stages"].items()},
         hub=HubPins(
             repository=hub["repository"],
             revision=hub["revision"],
@@ -149,6 +152,7 @@ def require_pinned(manifest: Manifest, pins: Pins | None = None) -> None:
     pinned |= {CONFIG_PATH: pins.config.sha256, ONNX_PATH: pins.packages.model.sha256}
     if manifest.source == "packages":
         pinned[SAFETENSORS_PATH] = pins.dequantised.sha256
+        pinned |= {path: digest.sha256 for path, digest in pins.stages.items()}
     for entry in manifest.files:
         expected = pinned.get(entry.path, entry.sha256)
         if entry.sha256 != expected:

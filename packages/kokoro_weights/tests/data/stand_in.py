@@ -35,11 +35,17 @@ class StandInSource:
     name = "stand-in"
 
     def __init__(
-        self, halfway: Callable[[], None] = lambda: None, *, inputs: str = "1", model_digest: Digest | None = None
+        self,
+        halfway: Callable[[], None] = lambda: None,
+        *,
+        inputs: str = "1",
+        model: bytes = MODEL,
+        model_digest: Digest | None = None,
     ) -> None:
         self.inputs = inputs
         self.fills = 0
         self._halfway = halfway
+        self._model = model
         self._model_digest = model_digest
 
     def fill(self, staging: Staging, progress: Progress) -> ModelIdentity:
@@ -47,8 +53,8 @@ class StandInSource:
         staging.write("config.json", [CONFIG], origin="a test", licence="CC0-1.0")
         (staging.scratch / "download").write_bytes(b"half")
         self._halfway()
-        total_bytes = len(MODEL)
-        staging.write("model.int8.onnx", [MODEL], origin="a test", licence="CC0-1.0", expected=self._model_digest)
+        total_bytes = len(self._model)
+        staging.write("model.int8.onnx", [self._model], origin="a test", licence="CC0-1.0", expected=self._model_digest)
         for name in ("af_heart", "bm_george"):
             staging.write(f"voices/{name}.bin", [VOICE], origin="a test", licence="CC0-1.0")
         progress("stand in", total_bytes, total_bytes)
