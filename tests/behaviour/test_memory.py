@@ -16,7 +16,7 @@ MEBIBYTE = 1024 * 1024
 WORDS = "the kettle is on and it will take a minute or two so sit down "
 LENGTHS = 2000
 SHAPES = int(os.environ.get("CASE_14_SHAPES", "250"))
-"""Of the real voice, at most 2000, which takes two cores 6 minutes or more."""
+"""Of the real voice, at most 2000, which takes two cores ten minutes."""
 
 
 async def test_memory_levels_off_over_2000_texts_of_2000_lengths(tmp_path: Path) -> None:

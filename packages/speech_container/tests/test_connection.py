@@ -21,7 +21,7 @@ async def until_closed(reader: asyncio.StreamReader) -> bytes:
 
 @pytest.mark.parametrize("begun", [b"", b"\r\n\r\n", b"GET /pi", HEAD], ids=["nothing", "lines", "a path", "headers"])
 async def test_a_head_that_does_not_come_ends_the_connection_and_nothing_else(start: Any, begun: bytes) -> None:
-    running = await start(send_timeout_s=0.1)
+    running = await start(send_timeout_s=0.5)
     async with running.session() as socket:
         reader, writer = await opened(running)
         writer.write(begun)
@@ -31,7 +31,7 @@ async def test_a_head_that_does_not_come_ends_the_connection_and_nothing_else(st
 
 
 async def test_a_head_that_does_not_come_ends_a_connection_that_was_served_before(start: Any) -> None:
-    running = await start(send_timeout_s=0.1)
+    running = await start(send_timeout_s=0.5)
     reader, writer = await opened(running)
     writer.write(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
     assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
@@ -41,7 +41,7 @@ async def test_a_head_that_does_not_come_ends_a_connection_that_was_served_befor
 
 
 async def test_a_body_that_does_not_come_is_a_timeout(start: Any) -> None:
-    running = await start(send_timeout_s=0.1)
+    running = await start(send_timeout_s=0.5)
     reader, writer = await opened(running)
     writer.write(HEAD + b"\r\n" + b'{"text": "Hel')
     head, _, body = (await until_closed(reader)).partition(b"\r\n\r\n")
@@ -57,7 +57,7 @@ async def test_a_body_that_does_not_come_is_a_timeout(start: Any) -> None:
 
 
 async def test_the_time_for_the_head_does_not_run_while_a_request_is_answered(start: Any) -> None:
-    running = await start(send_timeout_s=0.1)
+    running = await start(send_timeout_s=0.5)
     reader, writer = await opened(running)
     running.engine.hold()
     body = json.dumps({"text": "Hello.", "stream": False}).encode()
