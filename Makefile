@@ -16,7 +16,7 @@ TORCH_SETUP := .venv-torch/.ready
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 
-.PHONY: help setup demo test test-torch lint format bench readme clean
+.PHONY: help setup demo test test-torch lint format bench results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,10 +44,14 @@ format: $(SETUP) ## Rewrite the code in the house format
 	@$(RUN) ruff check --fix .
 	@$(RUN) ruff format .
 
-bench: $(SETUP) ## Run every benchmark
+bench: $(SETUP) ## Run every benchmark, the long ones in short (a quarter of an hour)
 	@missed=; for script in $(notdir $(basename $(wildcard benchmarks/*.py))); do \
 	  echo "== $$script"; $(RUN) python -m benchmarks.$$script || missed="$$missed $$script"; done; \
 	  [ -z "$$missed" ] || { echo "make: these missed a limit or failed:$$missed" >&2; exit 1; }
+
+results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, half an hour)
+	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write
+	@$(RUN) python -m benchmarks.one_lock --runs 5 --write
 
 readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)
 	@$(RUN) python tools/readme.py
