@@ -49,7 +49,7 @@ bench: $(SETUP) ## Run every benchmark, the long ones in short (a quarter of an 
 	  echo "== $$script"; $(RUN) python -m benchmarks.$$script || missed="$$missed $$script"; done; \
 	  [ -z "$$missed" ] || { echo "make: these missed a limit or failed:$$missed" >&2; exit 1; }
 
-results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, half an hour)
+results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 20 minutes)
 	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write
 	@$(RUN) python -m benchmarks.one_lock --runs 5 --write
 
