@@ -51,6 +51,7 @@ bench: $(SETUP) ## Run every benchmark, the long ones in short (a quarter of an 
 
 results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 20 minutes)
 	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write
+	@$(RUN) python -m benchmarks.one_lock --simulate --write
 	@$(RUN) python -m benchmarks.one_lock --runs 5 --write
 
 readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)

@@ -1,6 +1,7 @@
 """First audio for four listeners at once: our server against the same server with one lock around each message.
 
     uv run python -m benchmarks.one_lock [--runs 1] [--texts 3] [--listeners 4] [--engine onnx] [--write]
+    uv run python -m benchmarks.one_lock --simulate [--texts 3] [--listeners 4] [--write]
 
 Real speech on this machine: two processes with the same engine, weights, threads, front end, encoder and ASGI stack
 (`rig/one_lock_server.py` says what the lock does), one of which works while the other has nothing to do. In a run each
@@ -13,6 +14,9 @@ Four listeners of speech that takes 0.25 s a second to make are all that an engi
 somebody has to wait, and the question is who waits for what. Printed: first audio (median and 95th percentile of a
 run's texts), the silence within an answer where the next sentence was not made in time, and how long a text took from
 asking to its end. The ratios are of run by run, then their median, lowest and highest.
+
+`--simulate` does the same with an engine that is only a number, its real-time factor, in a second and without noise
+(`rig/simulation.py`): it shows what to expect of a machine, and what of a measurement is the machine's.
 
 `--write` puts the figures into benchmarks/results/one_lock.json and the table into docs/fairness.md. For those:
 `--runs 5 --write` on a quiet machine, 15 minutes. Fails where the ratio of the 95th percentiles is above 0.5.
@@ -31,9 +35,12 @@ from typing import Final
 from .rig.listener import Heard, listen
 from .rig.report import ROOT, Machine, Spread, percentile, put_blocks, save
 from .rig.servers import Server, engine_s, running, speech_container
+from .rig.simulation import with_one_lock, with_scheduler
 
 TARGET_RATIO: Final = 0.5
 DOCUMENT: Final = ROOT / "docs" / "fairness.md"
+SIMULATED_FACTORS: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+SIMULATED_RUNS: Final = 100
 TEXT_S: Final = 17.0
 """About what a text lasts."""
 TEXTS: Final = tuple((ROOT / "benchmarks" / "rig" / "answers.txt").read_text("utf-8").splitlines())
@@ -78,10 +85,9 @@ class Outcome:
 
     @classmethod
     def of(cls, heard: Sequence[Heard], cpu_s: float, engine_s: float) -> "Outcome":
-        first_s = [each.first_audio_s for each in heard]
         return cls(
-            first_audio_median_s=statistics.median(first_s),
-            first_audio_p95_s=percentile(first_s, 0.95),
+            first_audio_median_s=statistics.median(each.first_audio_s for each in heard),
+            first_audio_p95_s=p95_s(heard),
             silence_mean_s=statistics.mean(each.silence_s for each in heard),
             took_median_s=statistics.median(each.took_s for each in heard),
             refused=sum(each.refused for each in heard),
@@ -143,6 +149,37 @@ async def compare(runs: int, listeners: int, texts: int, engine: str) -> list[Pa
     return pairs
 
 
+def simulate(listeners: int, texts: int) -> str:
+    """Both servers for engines of several speeds, all runs of a speed together, and the ratios of the single runs."""
+    lines = [
+        "| real-time factor | scheduler: median | p95 | silence | one lock: median | p95 | silence | ratio of p95 |",
+        "|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for factor in SIMULATED_FACTORS:
+        ratios, ours, lock = [], [], []
+        for run in range(1, SIMULATED_RUNS + 1):
+            plan = Plan.of(run, listeners, texts)
+            pair = [serve(plan.starts_s, plan.texts, factor) for serve in (with_scheduler, with_one_lock)]
+            ratios.append(p95_s(pair[0]) / p95_s(pair[1]))
+            ours += pair[0]
+            lock += pair[1]
+        cells = (
+            f"{statistics.median(each.first_audio_s for each in heard):.1f} | {p95_s(heard):.1f}"
+            f" | {statistics.mean(each.silence_s for each in heard):.1f}"
+            for heard in (ours, lock)
+        )
+        low, high = percentile(ratios, 0.05), percentile(ratios, 0.95)
+        lines.append(
+            f"| {factor:.2f} | {' | '.join(cells)} | **{statistics.median(ratios):.2f}** ({low:.2f} to {high:.2f}) |"
+        )
+    return "\n".join(lines)
+
+
+def p95_s(heard: Sequence[Heard]) -> float:
+    """Of first audio."""
+    return percentile([each.first_audio_s for each in heard], 0.95)
+
+
 def row(run: int, name: str, outcome: Outcome) -> str:
     """One server's run as it is printed."""
     figures = f"{outcome.first_audio_median_s:>9.2f} {outcome.first_audio_p95_s:>7.2f} {outcome.silence_mean_s:>10.2f}"
@@ -182,8 +219,15 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=3, help="texts that each listener hears in a run")
     parser.add_argument("--listeners", type=int, default=4)
     parser.add_argument("--engine", default="onnx")
+    parser.add_argument("--simulate", action="store_true", help="engines of several speeds that are only numbers")
     parser.add_argument("--write", action="store_true", help="into benchmarks/results and docs/fairness.md")
     arguments = parser.parse_args()
+    if arguments.simulate:
+        simulated = simulate(arguments.listeners, arguments.texts)
+        print(simulated)
+        if arguments.write:
+            put_blocks(DOCUMENT, {"Speeds": simulated}, "benchmarks/one_lock.py")
+        return
     machine = Machine.here()
     print(f"{arguments.listeners} listeners, engine {arguments.engine}, {machine}")
     pairs = asyncio.run(compare(arguments.runs, arguments.listeners, arguments.texts, arguments.engine))
