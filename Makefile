@@ -20,7 +20,7 @@ INFRA_TESTS := packages/infra_common packages/speech_infra tests/infrastructure
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 
-.PHONY: help setup demo test test-load test-browser test-torch test-infra lint format bench readme clean
+.PHONY: help setup demo test test-load test-browser test-torch test-infra lint format bench results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,8 +60,15 @@ format: $(SETUP) ## Rewrite the code in the house format
 	@$(RUN) ruff check --fix .
 	@$(RUN) ruff format .
 
-bench: $(SETUP) ## Measure: server start, memory, first audio
-	@for script in benchmarks/*.py; do $(RUN) python "$$script" || exit 1; done
+bench: $(SETUP) ## Run every benchmark, the long ones in short (a quarter of an hour)
+	@missed=; for script in $(notdir $(basename $(wildcard benchmarks/*.py))); do \
+	  echo "== $$script"; $(RUN) python -m benchmarks.$$script || missed="$$missed $$script"; done; \
+	  [ -z "$$missed" ] || { echo "make: these missed a limit or failed:$$missed" >&2; exit 1; }
+
+results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 20 minutes)
+	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write
+	@$(RUN) python -m benchmarks.one_lock --simulate --write
+	@$(RUN) python -m benchmarks.one_lock --runs 5 --write
 
 readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)
 	@$(RUN) python tools/readme.py

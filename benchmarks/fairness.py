@@ -1,6 +1,6 @@
 """How long listeners wait for their first audio as they get more: our scheduler against one lock around each request.
 
-    uv run python benchmarks/fairness.py [--seeds 20] [--listeners 1,5,10,20,30,50,60] [--out docs]
+    uv run python -m benchmarks.fairness [--seeds 20] [--listeners 1,5,10,20,30,50,60] [--out docs]
 
 A simulation, with no sleeping and no threads: the scheduler that the server runs, on a clock that jumps from event to
 event, with a model of the engine (56 ms for one sentence, 90 ms for eight at once, in between on a line). The other
@@ -8,13 +8,12 @@ server has the same engine and takes one request at a time, first come, first se
 request's last sentence, and its listeners too get every sentence as soon as it is made. Both serve the same arrivals:
 each listener starts at a random moment and then asks at a fixed interval. What is sent arrives at once and is heard
 from then on. Prints the tables, and fails where ours misses 150 ms at 30 listeners. `--out` also puts them into
-fairness.md, each after its mark, and draws fairness.png.
+fairness.md, each between its marks, and draws fairness.png.
 """
 
 import argparse
 import heapq
 import itertools
-import math
 import random
 import statistics
 from collections.abc import Callable, Sequence
@@ -26,6 +25,8 @@ from typing import Final
 from speech_container.errors import QueueFull
 from speech_container.scheduler import Scheduler, Step
 from speech_container.settings import Settings
+
+from .rig.report import percentile, put_blocks
 
 SOLO_S: Final = 0.056
 MAX_BATCH: Final = 8
@@ -92,12 +93,10 @@ class Outcome:
     @classmethod
     def of(cls, requests: Sequence[Request]) -> "Outcome":
         answered = [request for request in requests if not request.refused]
-        waits_s = sorted(request.first_audio_s for request in answered)
+        waits_s = [request.first_audio_s for request in answered]
         dry = sum(request.silence_s > 0 for request in answered)
         refused = len(requests) - len(answered)
-        return cls(
-            statistics.median(waits_s), waits_s[math.ceil(0.95 * len(waits_s)) - 1], dry / len(answered), refused
-        )
+        return cls(statistics.median(waits_s), percentile(waits_s, 0.95), dry / len(answered), refused)
 
 
 def takes_s(batch: int) -> float:
@@ -237,20 +236,6 @@ def share(part: float) -> str:
     return f"{part:.1%}"
 
 
-def write(document: Path, tables: dict[str, str]) -> None:
-    """Put each table after its mark, in place of the one that is there."""
-    text = document.read_text("utf-8")
-    for name, table in tables.items():
-        mark = f"<!-- {name}: written by benchmarks/fairness.py -->\n"
-        if mark not in text:
-            raise SystemExit(f"{document} has no line {mark.strip()!r} to write the table after")
-        before, _, after = text.partition(mark)
-        rest = after.lstrip("\n").splitlines(keepends=True)
-        kept = "".join(itertools.dropwhile(lambda line: line.startswith("|"), rest)).lstrip("\n")
-        text = f"{before}{mark}\n{table}\n\n{kept}"
-    document.write_text(text.rstrip("\n") + "\n", "utf-8")
-
-
 def draw(path: Path, runs: dict[Traffic, list[Row]]) -> None:
     """p95 and median of both servers over the listeners, one panel for each kind of traffic."""
     import matplotlib as mpl
@@ -304,7 +289,7 @@ def main() -> None:
     for name, table in tables.items():
         print(f"{name}: first audio in ms, {arguments.seeds} seeds\n\n{table}\n", flush=True)
     if arguments.out is not None:
-        write(arguments.out / "fairness.md", tables)
+        put_blocks(arguments.out / "fairness.md", tables, "benchmarks/fairness.py")
         draw(arguments.out / "fairness.png", runs)
     missed = [row.ours.p95_s for row in runs[SINGLE] if row.listeners == TARGET_LISTENERS]
     missed = [p95_s for p95_s in missed if p95_s > TARGET_P95_S]

@@ -1,6 +1,6 @@
 """What the encoders cost: how much audio goes in before the first playable bytes come out, time, and size.
 
-    uv run python benchmarks/formats.py [speech.wav]
+    uv run python -m benchmarks.formats [speech.wav]
 
 The audio is a 24 kHz 16-bit mono WAV (`curl localhost:8080/invocations -d '{"text": ..., "stream": false}' -o
 speech.wav`), or, without one, 10 s of a swept tone with noise. Columns: milliseconds of audio that were fed in steps

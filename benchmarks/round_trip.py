@@ -4,6 +4,8 @@ Each sentence goes through the front end and the int8 model on this machine, and
 read by the normaliser and numbers are put in words, so that "6:15pm" and "6:15 p.m." count as the same words. Printed:
 what was heard otherwise, the word error rate, and whether a sentence lost its last word. About four minutes.
 
+    uv run python -m benchmarks.round_trip [--short]
+
 `--short` measures answers of one to three words, as the front end gives them and in three ways that are advised for
 Kokoro: a pause before, a pause after, the style row of a longer text. Whisper cannot tell "Hi" from "high" or "Will
 do" from "We'll do".
@@ -11,19 +13,14 @@ do" from "We'll do".
 
 import argparse
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from kokoro_weights import prepare
 from num2words import num2words  # type: ignore[import-untyped] # it ships no types
 from numpy.typing import NDArray
-
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from kokoro_weights import prepare
 from speech_container.engine import Utterance
 from speech_container.onnx_engine import OnnxEngine
 from speech_text import FrontEnd, voice_language
@@ -31,6 +28,7 @@ from speech_text.reading import speakable
 
 from tests.hearing import heard_text, word_errors
 
+ROOT = Path(__file__).parent.parent
 SENTENCES = ROOT / "packages/speech_text/tests/cases/round_trip.txt"
 VOICE = "af_heart"
 UTTERANCES = (

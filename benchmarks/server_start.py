@@ -1,6 +1,6 @@
 """How long `speech-container serve` takes from start to `/ping` 200, and how much memory it then holds.
 
-    uv run python benchmarks/server_start.py [--runs 5] [--engine onnx]
+    uv run python -m benchmarks.server_start [--runs 5] [--engine onnx]
 
 The weights must be prepared (`make setup`); the first run also warms the disk cache and is printed like the others.
 """

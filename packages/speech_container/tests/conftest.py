@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, IncompleteRead
-from typing import Any
+from typing import Any, cast
 
 import av
 import numpy as np
@@ -27,6 +27,7 @@ from speech_container.studio import Studio
 from speech_container.tone_engine import ToneEngine
 from speech_container.tracing import Tracer
 from speech_container.voices import VoiceBook
+from starlette.types import ASGIApp
 from websockets.asyncio.client import ClientConnection, connect
 
 SESSION_PATH = "/invocations-bidirectional-stream"
@@ -304,11 +305,19 @@ async def start() -> AsyncIterator[Callable[..., Any]]:
     """Starts servers (settings as keywords) and stops them after the test."""
     servers: list[Running] = []
 
-    async def start_one(*, studio: Studio | None = None, until_ready: bool = True, **settings: Any) -> Running:
+    async def start_one(
+        *,
+        studio: Studio | None = None,
+        until_ready: bool = True,
+        around: Callable[[ASGIApp, Service], ASGIApp] | None = None,
+        **settings: Any,
+    ) -> Running:
         held = HeldEngine()
         announcements = Announcements()
         service = Service(Settings(engine="tone", **settings), lambda _: studio or _tone_studio(held))
         server = SpeechServer(service, announcements)
+        if around is not None:
+            server.config.app = around(cast(ASGIApp, server.config.app), service)
         listener = bind("127.0.0.1", 0)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         listening = await asyncio.wait_for(announcements.lines.get(), 20)
