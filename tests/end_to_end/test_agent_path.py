@@ -39,6 +39,7 @@ async def test_many_callers_at_once_each_get_their_own_answer(tone_stack: LocalS
 
 async def test_a_caller_that_hangs_up_ends_the_models_work(tone_stack: LocalStack) -> None:
     assert tone_stack.bedrock is not None
+    kept = tone_stack.bidirectional.active  # speech sessions of the conversations above
     heard = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -52,5 +53,5 @@ async def test_a_caller_that_hangs_up_ends_the_models_work(tone_stack: LocalStac
     with pytest.raises(asyncio.CancelledError):
         await asking
     async with asyncio.timeout(30):
-        while tone_stack.bedrock.active or tone_stack.bidirectional.active:  # noqa: ASYNC110 - they tell nobody
+        while tone_stack.bedrock.active or tone_stack.bidirectional.active != kept:  # noqa: ASYNC110 - they tell nobody
             await asyncio.sleep(0.01)
