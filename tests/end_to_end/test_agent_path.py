@@ -33,7 +33,7 @@ async def test_both_modes_give_the_same_text_and_bidi_is_heard_sooner(tone_stack
 async def test_many_callers_at_once_each_get_their_own_answer(tone_stack: LocalStack) -> None:
     caller = tone_stack.caller()
     answers = await asyncio.gather(*(caller.ask("What is this?", mode="bidi") for _ in range(8)))
-    assert len({answer.pcm for answer in answers}) == 1
+    assert len({answer.audio for answer in answers}) == 1
     assert {len(answer.sentences) for answer in answers} == {3}
 
 
