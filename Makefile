@@ -16,7 +16,7 @@ TORCH_SETUP := .venv-torch/.ready
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 
-.PHONY: help setup demo test test-torch lint format bench readme clean
+.PHONY: help setup demo test test-load test-torch lint format bench readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +29,10 @@ demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q
 	@$(RUN) coverage report --fail-under=100 --skip-covered
-	@$(RUN) pytest packages tests --ignore packages/speech_protocol -m "not torch"
+	@$(RUN) pytest packages tests --ignore packages/speech_protocol -m "not torch and not load"
+
+test-load: $(SETUP) ## Pass the tests with hundreds of callers (minutes)
+	@$(RUN) pytest packages tests -m load
 
 test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it installs torch, another 5 GB)
 	@$(TORCH) $(RUN) pytest packages tests -m torch

@@ -90,6 +90,10 @@ class SocketCaller:
         """The listener has heard `played_s` and wants no more; the answer ends with `agent_cancelled`."""
         await self._say({"type": "cancel"} | ({} if played_s is None else {"played_s": played_s}))
 
+    def drop(self) -> None:
+        """Lose the connection, without a word."""
+        self._socket.transport.abort()
+
     async def _say(self, fields: dict[str, Any]) -> None:
         try:
             await self._socket.send(json.dumps(fields))
