@@ -87,6 +87,21 @@ async def test_turns_of_a_conversation_share_one_speech_session() -> None:
     assert (voice.sessions, voice.contexts) == (1, 3)
 
 
+async def test_a_conversation_of_35_minutes_changes_its_speech_session_between_two_answers() -> None:
+    clock = Clock()
+    voice = ScriptedVoice(clock=clock)
+    conversation = conversation_with(voice)
+    sessions = []
+    for _ in range(36):
+        events = await collect(turn(ScriptedText([FIRST]), conversation).events())
+        assert (audio_of(events), types_of(events)[-1]) == (sound_of(FIRST), "agent_end")
+        sessions.append(voice.sessions)
+        clock.now_s += 60
+    assert sessions == [1] * 20 + [2] * 16
+    await conversation.close()
+    assert voice.transport.open_connections == 0
+
+
 async def test_both_modes_remember() -> None:
     conversation = conversation_with(ScriptedVoice())
     request = AgentRequest("Why?", mode="batch")
