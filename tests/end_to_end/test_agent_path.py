@@ -33,12 +33,13 @@ async def test_both_modes_give_the_same_text_and_bidi_is_heard_sooner(tone_stack
 async def test_many_callers_at_once_each_get_their_own_answer(tone_stack: LocalStack) -> None:
     caller = tone_stack.caller()
     answers = await asyncio.gather(*(caller.ask("What is this?", mode="bidi") for _ in range(8)))
-    assert len({answer.pcm for answer in answers}) == 1
+    assert len({answer.audio for answer in answers}) == 1
     assert {len(answer.sentences) for answer in answers} == {3}
 
 
 async def test_a_caller_that_hangs_up_ends_the_models_work(tone_stack: LocalStack) -> None:
     assert tone_stack.bedrock is not None
+    kept = tone_stack.bidirectional.active  # speech sessions of the conversations above
     heard = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -52,5 +53,5 @@ async def test_a_caller_that_hangs_up_ends_the_models_work(tone_stack: LocalStac
     with pytest.raises(asyncio.CancelledError):
         await asking
     async with asyncio.timeout(30):
-        while tone_stack.bedrock.active or tone_stack.bidirectional.active:  # noqa: ASYNC110 - they tell nobody
+        while tone_stack.bedrock.active or tone_stack.bidirectional.active != kept:  # noqa: ASYNC110 - they tell nobody
             await asyncio.sleep(0.01)

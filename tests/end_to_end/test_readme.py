@@ -1,5 +1,6 @@
 """The README's lines, taken from the README and run against a container of our own."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -13,16 +14,17 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.weights, pyt
 ROOT = Path(__file__).parents[2]
 
 
-def curl_lines() -> list[str]:
-    """The commands of the README's one shell block, without their comments."""
-    (block,) = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    return [line.partition("  #")[0].strip() for line in block.splitlines()]
+def curl_lines(port: int) -> list[str]:
+    """The commands of the README's shell blocks that call this port, without their comments."""
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if f"localhost:{port}" in line]
 
 
 async def test_the_curl_lines_do_what_they_say(tone_stack: LocalStack, tmp_path: Path) -> None:
     address = tone_stack.speech.url.removeprefix("http://")
     outputs = []
-    for line in curl_lines():
+    for line in curl_lines(8080):
         command = line.replace("localhost:8080", address)
         done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)  # noqa: ASYNC221 - nothing else runs
         outputs.append(done.stdout)
@@ -37,6 +39,20 @@ async def test_the_curl_lines_do_what_they_say(tone_stack: LocalStack, tmp_path:
     assert kinds[-1] == "audio_stream_end"
     assert "audio_chunk" in kinds
     assert json.loads(refused)["error"]["code"] == "voice_unknown"
+
+
+async def test_the_agent_s_curl_lines_are_answered(tone_stack: LocalStack, tmp_path: Path) -> None:
+    assert tone_stack.agent is not None
+    address = tone_stack.agent.url.removeprefix("http://")
+    lines = curl_lines(8081)
+    assert len(lines) == 2
+    for line in lines:
+        command = line.replace("localhost:8081", address)
+        # in a thread: Bedrock's and SageMaker's stand-ins run in this loop
+        done = await asyncio.to_thread(
+            subprocess.run, ["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True
+        )
+        assert b'"type": "agent_end"' in done.stdout
 
 
 async def test_the_commands_of_the_readme_exist() -> None:

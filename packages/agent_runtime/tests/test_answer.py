@@ -2,13 +2,14 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from agent_runtime.answer import make_answer, make_transport
+from agent_runtime.answer import VoiceAgent, make_transport
 from agent_runtime.errors import AgentErrorCode, SettingsError
 from agent_runtime.events import AgentErrorEvent, AgentStart
 from agent_runtime.request import AgentRequest, Mode
 from speech_client import SageMakerTransport, WebSocketTransport
 
-from packages.agent_runtime.tests.conftest import Script, ScriptedBedrock, collect, make_settings, text_of
+from packages.agent_runtime.tests.conftest import collect, make_settings, text_of
+from packages.agent_runtime.tests.scripted_bedrock import Script, ScriptedBedrock
 
 
 def test_a_websocket_address_is_a_speech_container_of_one_s_own() -> None:
@@ -46,7 +47,8 @@ async def test_a_voice_that_cannot_be_reached_is_one_error_and_the_text_comes(
 ) -> None:
     bedrock.scripts = [Script(["The sky is blue."])]
     settings = make_settings(bedrock.url, speech_websocket_url=f"ws://127.0.0.1:{unused_tcp_port}")
-    events = await collect(make_answer(settings)(AgentRequest("Why?", mode=mode), "turn-1"))
+    agent = VoiceAgent(settings)
+    events = await collect(agent.answer(AgentRequest("Why?", mode=mode), agent.converse(), "turn-1").events())
     assert events[0] == AgentStart("turn-1", mode)
     assert text_of(events) == "The sky is blue."
     assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == [AgentErrorCode.SPEECH_UNAVAILABLE]

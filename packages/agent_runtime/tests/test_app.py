@@ -2,108 +2,26 @@ import asyncio
 import contextlib
 import json
 import logging
-import socket
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
-from agent_runtime.answer import Answer
-from agent_runtime.app import create_app
-from agent_runtime.bidi import run_bidi
-from agent_runtime.events import AgentEvent, AgentStart
 from agent_runtime.model import BedrockWriter
 from agent_runtime.request import AgentRequest
 from agent_runtime.turn import Services
 from speech_protocol import SseDecoder
 
-from packages.agent_runtime.tests.conftest import (
-    PATIENCE_S,
-    Fault,
-    Refusal,
-    Script,
-    ScriptedBedrock,
-    ScriptedText,
-    ScriptedVoice,
-    make_settings,
-    services,
-    within,
-)
+from packages.agent_runtime.tests.conftest import ScriptedText, make_settings, services, within
+from packages.agent_runtime.tests.scripted_bedrock import PATIENCE_S, Fault, Refusal, Script, ScriptedBedrock
+from packages.agent_runtime.tests.scripted_voice import ScriptedVoice
+from packages.agent_runtime.tests.serving import Served, ask, behind, calling, ping, serving
 
 FIRST = "The sky is blue."
-
-
-@contextlib.asynccontextmanager
-async def serving(answer: Answer, **options: int) -> AsyncIterator[str]:
-    """The app on a real server; its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(answer, **options), log_config=None, lifespan="on"))
-    running = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await within(running)
-
-
-def answer_with(made: Services) -> Answer:
-    def answer(request: AgentRequest, request_id: str) -> AsyncGenerator[AgentEvent]:
-        return run_bidi(request, made, request_id=request_id)
-
-    return answer
-
-
-class Call:
-    """One HTTP request whose answer is read as it comes, or hung up on."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self.head = ""
-        self.raw = b""
-
-    async def events(self) -> AsyncIterator[dict[str, Any]]:
-        decoder = SseDecoder()
-        async with asyncio.timeout(PATIENCE_S):
-            self.head = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
-            while data := await self._reader.read(65_536):
-                self.raw += data
-                for event in decoder.feed(data):
-                    yield event
-
-    def hang_up(self) -> None:
-        self._writer.transport.abort()
-
-
-@contextlib.asynccontextmanager
-async def calling(url: str, payload: object = None, *, path: str = "/invocations") -> AsyncIterator[Call]:
-    """HTTP/1.0, so that the body is the stream itself, up to the end of the connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
-    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    method = "POST" if path == "/invocations" else "GET"
-    writer.write(f"{method} {path} HTTP/1.0\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
-    try:
-        yield Call(reader, writer)
-    finally:
-        writer.close()
-
-
-async def ask(url: str, payload: object) -> list[dict[str, Any]]:
-    async with calling(url, payload) as call:
-        return [event async for event in call.events()]
-
-
-async def ping(url: str) -> str:
-    async with calling(url, path="/ping") as call:
-        return str(json.loads((await within(call._reader.read())).split(b"\r\n\r\n", 1)[1])["status"])
+SESSION = "a-session-id-of-at-least-33-characters"
 
 
 async def test_an_answer_comes_as_server_sent_events() -> None:
-    voice = ScriptedVoice()
     async with (
-        serving(answer_with(services(ScriptedText([FIRST]), voice))) as url,
-        calling(url, {"prompt": "Why?"}) as call,
+        serving(behind(ScriptedText([FIRST]), ScriptedVoice())) as running,
+        calling(running.url, {"prompt": "Why?"}) as call,
     ):
         events = [event async for event in call.events()]
     assert call.head.startswith("http/1.1 200")
@@ -115,8 +33,8 @@ async def test_an_answer_comes_as_server_sent_events() -> None:
 
 async def test_a_real_answer_cut_at_every_byte_gives_the_same_events() -> None:
     async with (
-        serving(answer_with(services(ScriptedText(["Hi\u2026 ", "you."]), ScriptedVoice()))) as url,
-        calling(url, {"prompt": "Why?"}) as call,
+        serving(behind(ScriptedText(["Hi\u2026 ", "you."]), ScriptedVoice())) as running,
+        calling(running.url, {"prompt": "Why?"}) as call,
     ):
         events = [event async for event in call.events()]
     assert events[-1]["type"] == "agent_end"
@@ -139,29 +57,24 @@ async def test_a_real_answer_cut_at_every_byte_gives_the_same_events() -> None:
 )
 async def test_a_bad_request_is_one_typed_error_and_starts_nothing(payload: bytes, code: str) -> None:
     text = ScriptedText([FIRST])
-    async with serving(answer_with(services(text, ScriptedVoice())), max_prompt_chars=12) as url:
-        (event,) = await ask(url, payload)
+    async with serving(behind(text, ScriptedVoice(), max_prompt_chars=12)) as running:
+        (event,) = await ask(running.url, payload)
     assert (event["type"], event["code"]) == ("error", code)
     assert text.prompts == []
 
 
 async def test_what_a_payload_says_about_infrastructure_is_never_seen() -> None:
-    seen: list[AgentRequest] = []
-
-    async def answer(request: AgentRequest, request_id: str) -> AsyncGenerator[AgentEvent]:
-        seen.append(request)
-        yield AgentStart(request_id, request.mode)
-
+    served = behind(ScriptedText([FIRST]), ScriptedVoice())
     payload = {"prompt": "Hi", "endpoint_name": "theirs", "region": "xx", "role_arn": "arn:aws:iam::1:role/theirs"}
-    async with serving(answer) as url:
-        await ask(url, payload)
-    assert seen == [AgentRequest("Hi")]
+    async with serving(served) as running:
+        await ask(running.url, payload)
+    assert served.requests == [AgentRequest("Hi")]
 
 
 async def test_a_broken_answer_is_our_own_error_event_not_the_library_s(caplog: pytest.LogCaptureFixture) -> None:
     text = ScriptedText([FIRST, RuntimeError("secret")])
-    async with serving(answer_with(services(text, ScriptedVoice()))) as url:
-        events = await ask(url, {"prompt": "Hi"})
+    async with serving(behind(text, ScriptedVoice())) as running:
+        events = await ask(running.url, {"prompt": "Hi"})
     assert events[-1]["code"] == "internal_error"
     assert "secret" not in json.dumps(events)
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == ["turn failed"]
@@ -169,35 +82,73 @@ async def test_a_broken_answer_is_our_own_error_event_not_the_library_s(caplog: 
 
 async def test_one_turn_too_many_is_told_busy_and_room_comes_back() -> None:
     rest = asyncio.Event()
-    async with serving(answer_with(services(ScriptedText([rest, FIRST]), ScriptedVoice())), max_turns=1) as url:
-        async with calling(url, {"prompt": "One"}) as first:
+    async with serving(behind(ScriptedText([rest, FIRST]), ScriptedVoice(), max_turns=1)) as running:
+        async with calling(running.url, {"prompt": "One"}) as first:
             events = first.events()
             assert (await anext(events))["type"] == "agent_start"
-            assert await ping(url) == "HealthyBusy"
-            (refused,) = await ask(url, {"prompt": "Two"})
+            assert (await ping(running.url))["status"] == "HealthyBusy"
+            (refused,) = await ask(running.url, {"prompt": "Two"})
             assert refused["code"] == "busy"
             rest.set()
             assert [event["type"] async for event in events][-1] == "agent_end"
-        assert (await ask(url, {"prompt": "Three"}))[-1]["type"] == "agent_end"
-        assert await ping(url) == "Healthy"
+        assert (await ask(running.url, {"prompt": "Three"}))[-1]["type"] == "agent_end"
+        assert (await ping(running.url))["status"] == "Healthy"
+
+
+async def test_a_session_s_turns_share_memory_and_speech_and_other_sessions_do_not() -> None:
+    text, voice = ScriptedText([FIRST]), ScriptedVoice()
+    async with serving(behind(text, voice)) as running:
+        for session_id in (SESSION, SESSION, SESSION + "2", None):
+            await ask(running.url, {"prompt": "Why?"}, session_id)
+    assert [len(remarks) for remarks in text.conversations] == [1, 3, 1, 1]
+    assert voice.sessions == 3
+    assert voice.transport.open_connections == 0
+
+
+async def test_a_ping_tells_when_somebody_was_last_served() -> None:
+    now_s = 1_000.0
+    rest = asyncio.Event()
+    served = behind(ScriptedText([rest, FIRST]), ScriptedVoice(), now_s=lambda: now_s)
+    async with serving(served) as running:
+        assert await ping(running.url) == {"status": "Healthy", "time_of_last_update": 1_000}
+        now_s = 1_100.0
+        assert await ping(running.url) == {"status": "Healthy", "time_of_last_update": 1_000}
+        async with calling(running.url, {"prompt": "One"}) as call:
+            events = call.events()
+            await anext(events)
+            now_s = 1_200.0
+            assert await ping(running.url) == {"status": "HealthyBusy", "time_of_last_update": 1_100}
+            rest.set()
+            assert [event["type"] async for event in events][-1] == "agent_end"
+        now_s = 1_300.0
+        assert await ping(running.url) == {"status": "Healthy", "time_of_last_update": 1_200}
+
+
+async def test_a_caller_that_does_not_read_is_let_go(caplog: pytest.LogCaptureFixture) -> None:
+    text, voice = ScriptedText(["word. " * 500] * 500), ScriptedVoice()
+    async with serving(behind(text, voice, send_timeout_s=0.05)) as running, calling(running.url, {"prompt": "Go on"}):
+        await within(text.closed.wait())
+        await within(voice.closed.wait())
+    assert "the caller does not read" in [record.message for record in caplog.records]
 
 
 async def test_a_caller_that_hangs_up_ends_model_voice_and_tasks(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     turns: list[tuple[ScriptedText, ScriptedVoice]] = []
 
-    def answer(request: AgentRequest, request_id: str) -> AsyncGenerator[AgentEvent]:
+    def make() -> tuple[Services, ScriptedVoice]:
         turns.append((ScriptedText([FIRST + " And", asyncio.Event()]), ScriptedVoice(hold={FIRST: asyncio.Event()})))
-        return run_bidi(request, services(*turns[-1]), request_id=request_id)
+        return services(turns[-1][0]), turns[-1][1]
 
-    async with serving(answer) as url:
-        assert await ping(url) == "Healthy"
+    async with serving(Served(make)) as running:
+        assert (await ping(running.url))["status"] == "Healthy"
         before = asyncio.all_tasks()
         for _ in range(50):
-            async with calling(url, {"prompt": "Why?"}) as call:
-                async for event in call.events():
-                    if event["type"] == "audio_chunk":
-                        break
+            async with calling(running.url, {"prompt": "Why?"}) as call:
+                async with contextlib.aclosing(call.events()) as events:
+                    async for event in events:
+                        if event["type"] == "audio_chunk":
+                            break
                 call.hang_up()
                 text, voice = turns[-1]
                 await within(text.closed.wait())
@@ -205,18 +156,35 @@ async def test_a_caller_that_hangs_up_ends_model_voice_and_tasks(caplog: pytest.
         if leaving := asyncio.all_tasks() - before:  # connections that the server is still closing
             _, staying = await asyncio.wait(leaving, timeout=PATIENCE_S)
             assert staying == set()
-        assert await ping(url) == "Healthy"
+        assert (await ping(running.url))["status"] == "Healthy"
+        assert all(voice.transport.open_connections == 0 for _, voice in turns)
     outcomes = [record.__dict__["outcome"] for record in caplog.records if record.message == "turn ended"]
     assert outcomes == ["caller went away"] * 50
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+async def test_whoever_hangs_up_may_ask_again_at_once() -> None:
+    text, voice = ScriptedText([FIRST + " And", asyncio.Event()]), ScriptedVoice()
+    async with serving(behind(text, voice)) as running:
+        for _ in range(10):
+            async with calling(running.url, {"prompt": "Why?"}, session_id=SESSION) as call:
+                async with contextlib.aclosing(call.events()) as events:
+                    kinds = []
+                    async for event in events:
+                        kinds.append(event["type"])
+                        if event["type"] == "audio_chunk":
+                            break
+                call.hang_up()
+            assert "error" not in kinds
+    assert voice.transport.open_connections == 0
+
+
 async def test_the_log_has_ids_and_lengths_and_no_text(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    async with serving(answer_with(services(ScriptedText(["A secret."]), ScriptedVoice()))) as url:
-        events = await ask(url, {"prompt": "Tell a secret"})
+    async with serving(behind(ScriptedText(["A secret."]), ScriptedVoice())) as running:
+        events = await ask(running.url, {"prompt": "Tell a secret"})
     assert events[-1]["type"] == "agent_end"
-    began, ended = (record.__dict__ for record in caplog.records if record.name == "agent_runtime.app")
+    began, ended = (record.__dict__ for record in caplog.records if record.name == "agent_runtime.turns")
     assert (began["prompt_chars"], ended["outcome"]) == (13, "agent_end")
     assert "secret" not in str([record.__dict__ for record in caplog.records])
 
@@ -224,17 +192,17 @@ async def test_the_log_has_ids_and_lengths_and_no_text(caplog: pytest.LogCapture
 # With the real Strands agent and boto3 behind it
 
 
-def real(bedrock: ScriptedBedrock, voice: ScriptedVoice) -> Answer:
-    writer = BedrockWriter(make_settings(bedrock.url), retry_delay_s=0.001)
-    return answer_with(Services(writer.write, voice.open_session))
+def real(bedrock: ScriptedBedrock, voice: ScriptedVoice) -> Served:
+    made = Services(BedrockWriter(make_settings(bedrock.url), retry_delay_s=0.001).write)
+    return Served(lambda: (made, voice))
 
 
 async def test_the_whole_path_speaks_what_the_model_writes(bedrock: ScriptedBedrock) -> None:
     deltas = ["The sky", " is blue. The sea", " is green."]
     bedrock.scripts = [Script(deltas)]
     voice = ScriptedVoice()
-    async with serving(real(bedrock, voice)) as url:
-        events = await ask(url, {"prompt": "Why?"})
+    async with serving(real(bedrock, voice)) as running:
+        events = await ask(running.url, {"prompt": "Why?"})
     assert voice.texts == ["The sky is blue.", "The sea is green."]
     assert [event["text"] for event in events if event["type"] == "text_delta"] == deltas
     assert events[-1]["type"] == "agent_end"
@@ -244,22 +212,23 @@ async def test_hanging_up_reaches_bedrock_and_the_voice(
     bedrock: ScriptedBedrock, caplog: pytest.LogCaptureFixture
 ) -> None:
     bedrock.scripts = [Script([FIRST + " And", asyncio.Event()])]
-    voices = [ScriptedVoice(hold={FIRST: asyncio.Event()}) for _ in range(25)]
     writer = BedrockWriter(make_settings(bedrock.url))
-    spoken = iter(voices)
+    voices: list[ScriptedVoice] = []
 
-    def answer(request: AgentRequest, request_id: str) -> AsyncGenerator[AgentEvent]:
-        return run_bidi(request, Services(writer.write, next(spoken).open_session), request_id=request_id)
+    def make() -> tuple[Services, ScriptedVoice]:
+        voices.append(ScriptedVoice(hold={FIRST: asyncio.Event()}))
+        return Services(writer.write), voices[-1]
 
-    async with serving(answer) as url:
-        for count, voice in enumerate(voices, 1):
-            async with calling(url, {"prompt": "Why?"}) as call:
-                async for event in call.events():
-                    if event["type"] == "audio_chunk":
-                        break
+    async with serving(Served(make)) as running:
+        for count in range(1, 26):
+            async with calling(running.url, {"prompt": "Why?"}) as call:
+                async with contextlib.aclosing(call.events()) as events:
+                    async for event in events:
+                        if event["type"] == "audio_chunk":
+                            break
                 call.hang_up()
                 await bedrock.until_hung_up(count)
-                await within(voice.closed.wait())
+                await within(voices[-1].closed.wait())
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
@@ -270,19 +239,19 @@ async def test_a_throttle_is_retried_before_the_first_token_and_an_error_after_i
         Script(["Not asked for."]),
     ]
     voice = ScriptedVoice()
-    async with serving(real(bedrock, voice)) as url:
-        events = await ask(url, {"prompt": "Why?"})
+    async with serving(real(bedrock, voice)) as running:
+        events = await ask(running.url, {"prompt": "Why?"})
     assert voice.texts == [FIRST]
     assert [event["code"] for event in events if event["type"] == "error"] == ["model_throttled"]
     assert [event["type"] for event in events][-2:] == ["audio_stream_end", "error"]
     assert len(bedrock.requests) == 2
 
 
-@pytest.mark.parametrize("deltas", [[], ["Yes"]])
+@pytest.mark.parametrize("deltas", [[], ["Yes"], ["```\nx = 1\n```"]])
 async def test_short_answers_end_clearly(bedrock: ScriptedBedrock, deltas: list[str]) -> None:
     bedrock.scripts = [Script(deltas)]
     voice = ScriptedVoice()
-    async with serving(real(bedrock, voice)) as url:
-        events = await ask(url, {"prompt": "Why?"})
-    assert voice.texts == deltas
+    async with serving(real(bedrock, voice)) as running:
+        events = await ask(running.url, {"prompt": "Why?"})
+    assert voice.texts == [delta for delta in deltas if delta == "Yes"]
     assert events[-1]["type"] == "agent_end"

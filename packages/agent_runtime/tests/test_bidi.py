@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import itertools
 import logging
 
 import pytest
@@ -16,33 +17,40 @@ from agent_runtime.events import (
     TextDelta,
 )
 from agent_runtime.request import AgentRequest
-from agent_runtime.voice import MAX_WAITING_SENTENCES
+from agent_runtime.voice import MAX_WAITING_PIECES
+from agent_runtime.writer import Pause
 from speech_client import Deadlines
-from speech_protocol import ErrorCode, ErrorEvent
+from speech_protocol import AudioFormat, ErrorCode, ErrorEvent
 
 from packages.agent_runtime.tests.conftest import (
-    CHAR_BYTES,
-    SAMPLE_RATE_HZ,
+    ASK,
     ScriptedText,
-    ScriptedVoice,
+    ask_bidi,
     audio_of,
     collect,
+    conversation_with,
     last_of,
     services,
-    sound_of,
     text_of,
     types_of,
     within,
 )
+from packages.agent_runtime.tests.scripted_voice import (
+    CHAR_BYTES,
+    CHAR_S,
+    ENCODED_HEAD,
+    SAMPLE_RATE_HZ,
+    ScriptedVoice,
+    sound_of,
+)
 
-ASK = AgentRequest("Say something.")
 FIRST, SECOND, THIRD = "The sky is blue.", "The sea is green.", "Nobody knows why."
 DELTAS = ["The sky", " is blue. The", " sea is green. Nobody", " knows why."]
 
 
 async def test_the_answer_is_spoken_sentence_by_sentence_as_one_stream() -> None:
     text, voice = ScriptedText(DELTAS), ScriptedVoice()
-    events = await collect(run_bidi(ASK, services(text, voice), request_id="turn-1"))
+    events = await collect(ask_bidi(text, voice))
     assert events[0] == AgentStart("turn-1", "bidi")
     assert text.prompts == ["Say something."]
     assert voice.texts == [FIRST, SECOND, THIRD]
@@ -63,7 +71,7 @@ async def test_the_answer_is_spoken_sentence_by_sentence_as_one_stream() -> None
 async def test_the_first_sentence_is_heard_while_the_model_still_writes() -> None:
     rest = asyncio.Event()
     text, voice = ScriptedText([*DELTAS[:2], rest, *DELTAS[2:]]), ScriptedVoice()
-    events = run_bidi(ASK, services(text, voice))
+    events = ask_bidi(text, voice)
     async with asyncio.timeout(10):
         async for event in events:
             if isinstance(event, AudioChunk):
@@ -78,14 +86,15 @@ async def test_the_first_sentence_is_heard_while_the_model_still_writes() -> Non
 async def test_sentences_are_sent_ahead_of_the_one_being_spoken() -> None:
     speak_on = asyncio.Event()
     text, voice = ScriptedText(DELTAS), ScriptedVoice(hold={FIRST: speak_on})
-    events = run_bidi(ASK, services(text, voice))
+    events = ask_bidi(text, voice)
     seen = []
     async with asyncio.timeout(10):
         async for event in events:
             seen.append(event)
             if text_of(seen) == "".join(DELTAS) and audio_of(seen):
                 break
-    assert voice.texts == [FIRST]
+    assert len(audio_of(seen)) < len(sound_of(FIRST))
+    assert voice.texts == [FIRST, SECOND, THIRD]
     speak_on.set()
     seen += await collect(events)
     end = last_of(seen, AgentEnd)
@@ -100,7 +109,7 @@ async def test_the_session_is_opened_while_the_model_writes_its_first_sentence()
     begin = asyncio.Event()
     text, voice = ScriptedText([begin, *DELTAS]), ScriptedVoice(before_hello=asyncio.Event())
     assert voice.before_hello is not None
-    events = run_bidi(ASK, services(text, voice))
+    events = ask_bidi(text, voice)
     assert isinstance(await within(anext(events)), AgentStart)
     await within(voice.opened.wait())
     assert text.taken == 0
@@ -112,7 +121,7 @@ async def test_the_session_is_opened_while_the_model_writes_its_first_sentence()
 async def test_text_does_not_wait_for_a_slow_voice() -> None:
     text, voice = ScriptedText(DELTAS), ScriptedVoice(before_hello=asyncio.Event())
     assert voice.before_hello is not None
-    events = run_bidi(ASK, services(text, voice))
+    events = ask_bidi(text, voice)
     seen = [await within(anext(events)) for _ in range(1 + len(DELTAS))]
     assert text_of(seen) == "".join(DELTAS)
     voice.before_hello.set()
@@ -120,7 +129,7 @@ async def test_text_does_not_wait_for_a_slow_voice() -> None:
 
 
 async def test_times_are_in_order_and_say_what_happened_to_each_sentence() -> None:
-    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), ScriptedVoice())))
+    events = await collect(ask_bidi(ScriptedText(DELTAS), ScriptedVoice()))
     end = last_of(events, AgentEnd)
     assert [times.text for times in end.sentences] == [FIRST, SECOND, THIRD]
     assert end.ttft_ms is not None
@@ -136,14 +145,27 @@ async def test_times_are_in_order_and_say_what_happened_to_each_sentence() -> No
 
 async def test_voice_and_speed_reach_the_voice() -> None:
     voice = ScriptedVoice()
-    await collect(run_bidi(AgentRequest("Hi.", voice="bm_george", speed=1.5), services(ScriptedText(["Yes."]), voice)))
+    await collect(ask_bidi(ScriptedText(["Yes."]), voice, AgentRequest("Hi.", voice="bm_george", speed=1.5)))
     (options,) = voice.options
     assert (options.voice, options.speed, options.format) == ("bm_george", 1.5, "pcm")
 
 
+@pytest.mark.parametrize("audio_format", ["mp3", "opus", "aac"])
+async def test_encoded_audio_is_passed_through_as_one_stream_of_one_encoder(audio_format: AudioFormat) -> None:
+    voice = ScriptedVoice()
+    events = await collect(ask_bidi(ScriptedText(DELTAS), voice, AgentRequest("Hi.", format=audio_format)))
+    assert [options.format for options in voice.options] == [audio_format]
+    assert audio_of(events) == ENCODED_HEAD + b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
+    assert AudioStreamStart(audio_format, SAMPLE_RATE_HZ) in events
+    (end,) = [event for event in events if isinstance(event, AudioStreamEnd)]
+    assert end.duration_s == pytest.approx(len(FIRST + SECOND + THIRD) * CHAR_S)  # as the server counts it
+
+
 async def test_wav_is_the_same_audio_after_one_header() -> None:
     request = AgentRequest("Hi.", format="wav")
-    events = await collect(run_bidi(request, services(ScriptedText(DELTAS), ScriptedVoice())))
+    voice = ScriptedVoice()
+    events = await collect(ask_bidi(ScriptedText(DELTAS), voice, request))
+    assert [options.format for options in voice.options] == ["pcm"]
     data = audio_of(events)
     assert (data[:4], data[8:16]) == (b"RIFF", b"WAVEfmt ")
     assert data[44:] == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
@@ -151,17 +173,73 @@ async def test_wav_is_the_same_audio_after_one_header() -> None:
 
 
 async def test_word_times_are_on_the_clock_of_the_answer() -> None:
-    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), ScriptedVoice(with_words=True))))
-    words = [event for event in events if isinstance(event, SentenceTimestamps)]
-    assert [event.sentence for event in words] == [0, 1, 2]
-    starts = [0.0, len(FIRST) * 0.01, len(FIRST + SECOND) * 0.01]
-    assert [event.words[0].start_s for event in words] == pytest.approx(starts)
+    events = await collect(ask_bidi(ScriptedText(DELTAS), ScriptedVoice()))
+    told = [event for event in events if isinstance(event, SentenceTimestamps)]
+    assert [event.sentence for event in told] == [0, 1, 2]
+    starts_s = [0.0, len(FIRST) * CHAR_S, len(FIRST + SECOND) * CHAR_S]
+    assert [event.words[0].start_s for event in told] == pytest.approx(starts_s)
+    words = [word for event in told for word in event.words]
+    assert [word.word for word in words] == "".join(DELTAS).split()
+    assert all(early.end_s <= late.start_s + 1e-9 for early, late in itertools.pairwise(words))
+
+
+async def test_word_times_say_where_the_words_stand_in_the_text_of_the_answer() -> None:
+    events = await collect(ask_bidi(ScriptedText(["\n\n", *DELTAS]), ScriptedVoice()))
+    text = text_of(events)
+    words = [word for event in events if isinstance(event, SentenceTimestamps) for word in event.words]
+    assert [text[word.start_char : word.end_char] for word in words] == text.split()
+
+
+async def test_word_times_of_a_sentence_come_before_its_audio() -> None:
+    kinds = types_of(await collect(ask_bidi(ScriptedText(DELTAS), ScriptedVoice())))
+    told = [kind for kind in kinds if kind in ("timestamps", "audio_chunk")]
+    assert told == ["timestamps", "audio_chunk"] * 3
+
+
+async def test_a_voice_that_knows_no_word_times_speaks_as_well() -> None:
+    events = await collect(ask_bidi(ScriptedText(DELTAS), ScriptedVoice(with_words=False)))
+    assert audio_of(events) == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
+    assert "timestamps" not in types_of(events)
+    last_of(events, AgentEnd)
+
+
+async def test_before_a_tool_is_used_all_that_was_written_is_spoken() -> None:
+    used = asyncio.Event()
+    text, voice = ScriptedText(["Let me see.", Pause.TOOL, used, "It is five."]), ScriptedVoice()
+    events = ask_bidi(text, voice)
+    seen = []
+    async with asyncio.timeout(10):
+        async for event in events:
+            seen.append(event)
+            if audio_of(seen) == sound_of("Let me see."):
+                break
+    used.set()
+    seen += await collect(events)
+    assert text_of(seen) == "Let me see.\n\nIt is five."
+    assert voice.texts == ["Let me see.", "It is five."]
+
+
+async def test_the_first_clause_of_a_long_first_sentence_may_go_ahead() -> None:
+    deltas = list("When the kettle is on, it takes a minute or two. Then, when it boils, you pour.")
+    voice = ScriptedVoice()
+    run = run_bidi(ASK, conversation_with(voice), services(ScriptedText(deltas)), first_clause=True)
+    await collect(run.events())
+    assert voice.texts == ["When the kettle is on,", "it takes a minute or two.", "Then, when it boils, you pour."]
+
+
+async def test_a_delta_of_any_length_is_passed_on_in_pieces_that_fit_a_frame() -> None:
+    deltas = [
+        event
+        for event in await collect(ask_bidi(ScriptedText(["a" * 4_500]), ScriptedVoice()))
+        if isinstance(event, TextDelta)
+    ]
+    assert [(event.seq, len(event.text)) for event in deltas] == [(0, 2_000), (1, 2_000), (2, 500)]
 
 
 @pytest.mark.parametrize("deltas", [[], [" ", "\n"]])
 async def test_an_answer_without_text_ends_clearly_and_does_not_wait_for_the_voice(deltas: list[str]) -> None:
     voice = ScriptedVoice(before_hello=asyncio.Event())
-    events = await collect(run_bidi(ASK, services(ScriptedText(deltas), voice)))
+    events = await collect(ask_bidi(ScriptedText(deltas), voice))
     end = last_of(events, AgentEnd)
     assert (end.ttfa_ms, end.sentences) == (None, ())
     assert "audio_stream_start" not in types_of(events)
@@ -169,7 +247,7 @@ async def test_an_answer_without_text_ends_clearly_and_does_not_wait_for_the_voi
 
 async def test_one_word_without_a_full_stop_is_spoken() -> None:
     voice = ScriptedVoice()
-    events = await collect(run_bidi(ASK, services(ScriptedText(["Yes"]), voice)))
+    events = await collect(ask_bidi(ScriptedText(["Yes"]), voice))
     assert voice.texts == ["Yes"]
     assert audio_of(events) == sound_of("Yes")
 
@@ -177,7 +255,7 @@ async def test_one_word_without_a_full_stop_is_spoken() -> None:
 async def test_what_has_nothing_to_say_is_passed_over_in_silence() -> None:
     code = "🎉"
     voice = ScriptedVoice(refuse=ErrorEvent.of(ErrorCode.TEXT_EMPTY, "there is nothing to speak"))
-    events = await collect(run_bidi(ASK, services(ScriptedText([code]), voice)))
+    events = await collect(ask_bidi(ScriptedText([code]), voice))
     assert voice.texts
     assert text_of(events) == code
     assert last_of(events, AgentEnd).ttfa_ms is None
@@ -187,7 +265,7 @@ async def test_what_has_nothing_to_say_is_passed_over_in_silence() -> None:
 async def test_a_code_block_is_written_and_not_spoken_however_it_is_cut() -> None:
     answer = "Run this.\n```python\nx = 1. Then y.\nprint(x)\n```\nThat is all."
     voice = ScriptedVoice()
-    events = await collect(run_bidi(ASK, services(ScriptedText(list(answer)), voice)))
+    events = await collect(ask_bidi(ScriptedText(list(answer)), voice))
     assert text_of(events) == answer
     assert [text.split("\n")[0] for text in voice.texts] == ["Run this.", "That is all."]
     assert "x = 1" not in "".join(voice.texts)
@@ -196,14 +274,14 @@ async def test_a_code_block_is_written_and_not_spoken_however_it_is_cut() -> Non
 
 async def test_only_a_code_block_ends_clearly_and_silently() -> None:
     voice = ScriptedVoice()
-    events = await collect(run_bidi(ASK, services(ScriptedText(list("```\nx = 1\n```")), voice)))
+    events = await collect(ask_bidi(ScriptedText(list("```\nx = 1\n```")), voice))
     assert "".join(voice.texts).strip() == ""
     assert last_of(events, AgentEnd).ttfa_ms is None
 
 
 async def test_a_refused_voice_is_one_error_and_the_text_goes_on() -> None:
     voice = ScriptedVoice(refuse=ErrorEvent.of(ErrorCode.VOICE_UNKNOWN, "there is no such voice"))
-    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    events = await collect(ask_bidi(ScriptedText(DELTAS), voice))
     assert [event for event in events if isinstance(event, AgentErrorEvent)] == [
         AgentErrorEvent("voice_unknown", "there is no such voice")
     ]
@@ -211,10 +289,10 @@ async def test_a_refused_voice_is_one_error_and_the_text_goes_on() -> None:
     last_of(events, AgentEnd)
 
 
-async def test_a_voice_that_dies_in_mid_answer_is_one_error_and_the_text_goes_on() -> None:
+async def test_a_voice_that_dies_twice_in_mid_answer_is_one_error_and_the_text_goes_on() -> None:
     rest = asyncio.Event()
     text, voice = ScriptedText([*DELTAS[:3], rest, DELTAS[3]]), ScriptedVoice(die_at=SECOND)
-    events = run_bidi(ASK, services(text, voice))
+    events = ask_bidi(text, voice)
     seen = []
     async with asyncio.timeout(10):
         async for event in events:
@@ -222,7 +300,9 @@ async def test_a_voice_that_dies_in_mid_answer_is_one_error_and_the_text_goes_on
             if isinstance(event, AgentErrorEvent):
                 break
     assert seen[-1] == AgentErrorEvent(AgentErrorCode.SPEECH_FAILED, "the voice failed; the text goes on")
-    assert audio_of(seen)[: len(sound_of(FIRST))] == sound_of(FIRST)
+    assert audio_of(seen).startswith(sound_of(FIRST))
+    assert sound_of(SECOND).startswith(audio_of(seen)[len(sound_of(FIRST)) :])
+    assert voice.sessions == 2
     assert types_of(seen)[-2:] == ["audio_stream_end", "error"]
     rest.set()
     seen += await collect(events)
@@ -233,7 +313,7 @@ async def test_a_voice_that_dies_in_mid_answer_is_one_error_and_the_text_goes_on
 
 async def test_a_voice_that_goes_silent_is_one_error_and_the_text_goes_on() -> None:
     voice = ScriptedVoice(hold={FIRST: asyncio.Event()}, deadlines=Deadlines(first_audio_s=0.05, silence_s=0.05))
-    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    events = await collect(ask_bidi(ScriptedText(DELTAS), voice))
     assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == [AgentErrorCode.SPEECH_TIMEOUT]
     assert text_of(events) == "".join(DELTAS)
     last_of(events, AgentEnd)
@@ -241,32 +321,24 @@ async def test_a_voice_that_goes_silent_is_one_error_and_the_text_goes_on() -> N
 
 async def test_a_voice_that_stops_by_itself_is_one_error() -> None:
     voice = ScriptedVoice(cancels=True)
-    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
+    events = await collect(ask_bidi(ScriptedText(DELTAS), voice))
     assert [event.code for event in events if isinstance(event, AgentErrorEvent)] == ["cancelled"]
     last_of(events, AgentEnd)
 
 
-async def test_a_session_that_closes_badly_spoils_nothing() -> None:
-    voice = ScriptedVoice(dies_on_close=True)
-    events = await collect(run_bidi(ASK, services(ScriptedText(DELTAS), voice)))
-    assert audio_of(events) == b"".join(map(sound_of, (FIRST, SECOND, THIRD)))
-    assert types_of(events)[-1] == "agent_end"
-    assert "error" not in types_of(events)
-
-
 async def test_more_sentences_than_the_voice_takes_are_held_and_all_are_spoken() -> None:
-    text, voice = ScriptedText(["No. "] * (MAX_WAITING_SENTENCES + 40)), ScriptedVoice()
-    events = await collect(run_bidi(ASK, services(text, voice)))
-    assert len(voice.texts) == MAX_WAITING_SENTENCES + 40
-    assert len(last_of(events, AgentEnd).sentences) == MAX_WAITING_SENTENCES + 40
+    text, voice = ScriptedText(["No. "] * (MAX_WAITING_PIECES + 40)), ScriptedVoice()
+    events = await collect(ask_bidi(text, voice))
+    assert len(voice.texts) == MAX_WAITING_PIECES + 40
+    assert len(last_of(events, AgentEnd).sentences) == MAX_WAITING_PIECES + 40
 
 
 async def test_a_model_that_waits_for_a_voice_that_fails_goes_on() -> None:
-    deltas = ["No. "] * (MAX_WAITING_SENTENCES + 40)
+    deltas = ["No. "] * (MAX_WAITING_PIECES + 40)
     speak_on = asyncio.Event()
     text, voice = ScriptedText(deltas), ScriptedVoice(hold={"No.": speak_on}, die_at="No.")
-    events = run_bidi(ASK, services(text, voice, queued_events=1000))
-    seen = [await within(anext(events)) for _ in range(MAX_WAITING_SENTENCES)]
+    events = ask_bidi(text, voice, queued_events=1000)
+    seen = [await within(anext(events)) for _ in range(MAX_WAITING_PIECES)]
     speak_on.set()
     seen += await collect(events)
     assert text_of(seen) == "".join(deltas)
@@ -276,7 +348,7 @@ async def test_a_model_that_waits_for_a_voice_that_fails_goes_on() -> None:
 async def test_a_model_that_fails_in_mid_answer_is_heard_as_far_as_it_came() -> None:
     failure = ModelError(AgentErrorCode.MODEL_THROTTLED, "the model is busy")
     voice = ScriptedVoice()
-    events = await collect(run_bidi(ASK, services(ScriptedText([*DELTAS[:3], failure]), voice)))
+    events = await collect(ask_bidi(ScriptedText([*DELTAS[:3], failure]), voice))
     assert audio_of(events) == sound_of(FIRST) + sound_of(SECOND)
     assert types_of(events)[-2:] == ["audio_stream_end", "error"]
     assert last_of(events, AgentErrorEvent) == AgentErrorEvent("model_throttled", "the model is busy")
@@ -284,12 +356,12 @@ async def test_a_model_that_fails_in_mid_answer_is_heard_as_far_as_it_came() -> 
 
 async def test_a_model_that_fails_before_its_first_token_is_one_error() -> None:
     failure = ModelError(AgentErrorCode.MODEL_ACCESS_DENIED, "no access")
-    events = await collect(run_bidi(ASK, services(ScriptedText([failure]), ScriptedVoice())))
+    events = await collect(ask_bidi(ScriptedText([failure]), ScriptedVoice()))
     assert types_of(events) == ["agent_start", "error"]
 
 
 async def test_an_unexpected_failure_is_an_internal_error_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
-    events = await collect(run_bidi(ASK, services(ScriptedText(["Yes", KeyError("secret")]), ScriptedVoice())))
+    events = await collect(ask_bidi(ScriptedText(["Yes", KeyError("secret")]), ScriptedVoice()))
     error = last_of(events, AgentErrorEvent)
     assert error.code == AgentErrorCode.INTERNAL_ERROR
     assert "secret" not in error.message
@@ -305,7 +377,7 @@ async def test_hanging_up_after_the_first_audio_ends_everything_quietly(
     for _ in range(60):
         text = ScriptedText([*DELTAS[:2], asyncio.Event()])
         voice = ScriptedVoice(hold={FIRST: asyncio.Event()})
-        events = run_bidi(ASK, services(text, voice))
+        events = ask_bidi(text, voice)
         async for event in events:
             if isinstance(event, AudioChunk):
                 break
@@ -325,7 +397,7 @@ async def test_hanging_up_after_the_first_audio_ends_everything_quietly(
 
 async def test_a_caller_that_does_not_read_makes_the_model_wait() -> None:
     text, voice = ScriptedText(["word "] * 500), ScriptedVoice()
-    events = run_bidi(ASK, services(text, voice, queued_events=4))
+    events = ask_bidi(text, voice, queued_events=4)
     await within(anext(events))
     for _ in range(1000):
         await asyncio.sleep(0)

@@ -17,7 +17,8 @@ import pytest
 from speech_protocol import SseDecoder
 from websockets.asyncio.server import serve
 
-from packages.agent_runtime.tests.conftest import Script, ScriptedBedrock, ScriptedVoice
+from packages.agent_runtime.tests.scripted_bedrock import Script, ScriptedBedrock
+from packages.agent_runtime.tests.scripted_voice import ScriptedVoice
 
 START_S = 60  # importing Strands and boto3 on a busy machine
 

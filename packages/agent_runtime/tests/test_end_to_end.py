@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 import pytest
 from agent_runtime.bidi import run_bidi
-from agent_runtime.events import AgentErrorEvent, AudioChunk
+from agent_runtime.events import AgentErrorEvent, AgentEvent, AudioChunk
 from agent_runtime.model import BedrockWriter
 from agent_runtime.request import AgentRequest
 from agent_runtime.turn import Services
@@ -15,15 +15,15 @@ from local_cloud.language_model import Conversation
 from local_cloud.signatures import Credentials
 
 from packages.agent_runtime.tests.conftest import (
-    ScriptedVoice,
     audio_of,
     collect,
+    conversation_with,
     make_settings,
-    sound_of,
     text_of,
     types_of,
     within,
 )
+from packages.agent_runtime.tests.scripted_voice import ScriptedVoice, sound_of
 
 ASK = AgentRequest("Why?")
 FIRST, SECOND = "The sky is blue.", "The sea is green."
@@ -63,13 +63,17 @@ async def plane(model: Reciter, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", credentials.access_key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", credentials.secret_access_key)
     async with Bedrock(model, credentials=credentials) as bedrock:
-        yield bedrock, BedrockWriter(make_settings(bedrock.url), retry_delay_s=0.001)
+        yield bedrock, BedrockWriter(make_settings(bedrock.url, tools=()), retry_delay_s=0.001)
+
+
+def ask(writer: BedrockWriter, voice: ScriptedVoice) -> AsyncGenerator[AgentEvent]:
+    return run_bidi(ASK, conversation_with(voice), Services(writer.write)).events()
 
 
 async def test_a_prompt_becomes_text_and_speech(monkeypatch: pytest.MonkeyPatch) -> None:
     model, voice = Reciter("The sky", " is blue. The sea", " is green."), ScriptedVoice()
     async with plane(model, monkeypatch) as (_, writer):
-        events = await collect(run_bidi(ASK, Services(writer.write, voice.open_session)))
+        events = await collect(ask(writer, voice))
     assert [turn.text for turn in model.conversations[0].turns] == ["Why?"]
     assert text_of(events) == f"{FIRST} {SECOND}"
     assert audio_of(events) == sound_of(FIRST) + sound_of(SECOND)
@@ -79,7 +83,7 @@ async def test_a_prompt_becomes_text_and_speech(monkeypatch: pytest.MonkeyPatch)
 async def test_a_throttle_before_the_first_token_is_not_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     async with plane(Reciter(FIRST), monkeypatch) as (bedrock, writer):
         bedrock.faults.throttle_requests = 2
-        events = await collect(run_bidi(ASK, Services(writer.write, ScriptedVoice().open_session)))
+        events = await collect(ask(writer, ScriptedVoice()))
         assert bedrock.requests == 3
     assert text_of(events) == FIRST
     assert events[-1].type == "agent_end"
@@ -88,7 +92,7 @@ async def test_a_throttle_before_the_first_token_is_not_noticed(monkeypatch: pyt
 async def test_a_failure_after_the_first_token_is_one_error_after_the_audio(monkeypatch: pytest.MonkeyPatch) -> None:
     async with plane(Reciter(f"{FIRST} The", " sea"), monkeypatch) as (bedrock, writer):
         bedrock.faults.fail_after_tokens = 1
-        events = await collect(run_bidi(ASK, Services(writer.write, ScriptedVoice().open_session)))
+        events = await collect(ask(writer, ScriptedVoice()))
         assert bedrock.requests == 1
     assert audio_of(events) == sound_of(FIRST)
     assert types_of(events)[-2:] == ["audio_stream_end", "error"]
@@ -97,7 +101,7 @@ async def test_a_failure_after_the_first_token_is_one_error_after_the_audio(monk
 
 async def test_an_empty_answer_ends_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
     async with plane(Reciter(), monkeypatch) as (_, writer):
-        events = await collect(run_bidi(ASK, Services(writer.write, ScriptedVoice().open_session)))
+        events = await collect(ask(writer, ScriptedVoice()))
     assert types_of(events) == ["agent_start", "agent_end"]
 
 
@@ -106,7 +110,7 @@ async def test_hanging_up_stops_the_model_behind_bedrock(monkeypatch: pytest.Mon
     async with plane(model, monkeypatch) as (bedrock, writer):
         for _ in range(10):
             voice = ScriptedVoice(hold={FIRST: asyncio.Event()})
-            events = run_bidi(ASK, Services(writer.write, voice.open_session))
+            events = ask(writer, voice)
             async for event in events:
                 if isinstance(event, AudioChunk):
                     break

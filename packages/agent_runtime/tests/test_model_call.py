@@ -10,7 +10,8 @@ from agent_runtime.errors import ModelError
 from agent_runtime.model_call import GuardedStream, ModelCall, make_stoppable
 from botocore.awsrequest import AWSHTTPConnectionPool, AWSHTTPSConnectionPool
 
-from packages.agent_runtime.tests.conftest import PATIENCE_S, within
+from packages.agent_runtime.tests.conftest import within
+from packages.agent_runtime.tests.scripted_bedrock import PATIENCE_S
 
 END: dict[str, Any] = {"messageStop": {"stopReason": "end_turn"}}
 

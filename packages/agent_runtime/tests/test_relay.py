@@ -5,7 +5,7 @@ import anyio
 import pytest
 from agent_runtime.errors import AgentErrorCode
 from agent_runtime.events import AgentErrorEvent, TextDelta
-from agent_runtime.relay import Emit, relay
+from agent_runtime.relay import Emit, Relay
 
 from packages.agent_runtime.tests.conftest import collect, within
 
@@ -15,7 +15,7 @@ async def test_events_come_out_in_order() -> None:
         for seq in range(10):
             await emit(TextDelta(seq, ""))
 
-    assert await collect(relay(produce, 2)) == [TextDelta(seq, "") for seq in range(10)]
+    assert await collect(Relay(produce, 2).events()) == [TextDelta(seq, "") for seq in range(10)]
 
 
 async def test_a_full_queue_holds_the_work_and_loses_nothing() -> None:
@@ -27,7 +27,7 @@ async def test_a_full_queue_holds_the_work_and_loses_nothing() -> None:
             await emit(TextDelta(seq, ""))
             emitted += 1
 
-    events = relay(produce, 2)
+    events = Relay(produce, 2).events()
     assert await within(anext(events)) == TextDelta(0, "")
     for _ in range(50):
         await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def test_work_that_ends_with_a_full_queue_ends_the_events() -> None:
         await emit(TextDelta(0, ""))
         await emit(TextDelta(1, ""))
 
-    events = relay(produce, 2)
+    events = Relay(produce, 2).events()
     first = asyncio.ensure_future(anext(events))
     assert await within(first) == TextDelta(0, "")
     assert await collect(events) == [TextDelta(1, "")]
@@ -51,7 +51,7 @@ async def test_what_breaks_the_work_is_one_internal_error(caplog: pytest.LogCapt
         await emit(TextDelta(0, ""))
         raise ZeroDivisionError("secret")
 
-    first, last = await collect(relay(produce))
+    first, last = await collect(Relay(produce).events())
     assert first == TextDelta(0, "")
     assert isinstance(last, AgentErrorEvent)
     assert last.code == AgentErrorCode.INTERNAL_ERROR
@@ -76,7 +76,7 @@ class Work:
 
 async def test_closing_waits_until_the_work_has_cleaned_up() -> None:
     work = Work()
-    events = relay(work.produce)
+    events = Relay(work.produce).events()
     await within(anext(events))
     await within(events.aclose())
     assert work.cleaned
@@ -84,7 +84,7 @@ async def test_closing_waits_until_the_work_has_cleaned_up() -> None:
 
 async def test_being_cancelled_waits_until_the_work_has_cleaned_up() -> None:
     work = Work()
-    events = relay(work.produce)
+    events = Relay(work.produce).events()
     await within(anext(events))
     waiting = asyncio.ensure_future(anext(events))
     await asyncio.sleep(0)
@@ -96,9 +96,64 @@ async def test_being_cancelled_waits_until_the_work_has_cleaned_up() -> None:
 
 async def test_a_cancel_scope_that_cancels_again_and_again_does_not_cut_the_cleaning_short() -> None:
     work = Work()
-    events = relay(work.produce)
+    events = Relay(work.produce).events()
     await within(anext(events))
     with anyio.CancelScope() as scope:
         scope.cancel()
         await anext(events)
     assert work.cleaned
+
+
+async def test_an_interruption_ends_the_work_and_drops_what_is_queued() -> None:
+    work = Work()
+
+    async def produce(emit: Emit) -> None:
+        for seq in range(3):
+            await emit(TextDelta(seq, ""))
+        await work.produce(emit)
+
+    relay = Relay(produce)
+    events = relay.events()
+    assert await within(anext(events)) == TextDelta(0, "")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    relay.interrupt()
+    assert await collect(events) == []
+    assert work.cleaned
+
+
+async def test_an_interruption_frees_work_that_waits_for_room() -> None:
+    async def produce(emit: Emit) -> None:
+        for seq in range(100):
+            await emit(TextDelta(seq, ""))
+
+    relay = Relay(produce, 2)
+    events = relay.events()
+    await within(anext(events))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    relay.interrupt()
+    assert await collect(events) == []
+
+
+async def test_work_that_was_interrupted_before_it_began_does_not_begin() -> None:
+    async def produce(emit: Emit) -> None:
+        raise AssertionError("nobody wants it")
+
+    relay = Relay(produce)
+    relay.interrupt()
+    assert await collect(relay.events()) == []
+
+
+async def test_what_breaks_while_the_work_ends_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def produce(emit: Emit) -> None:
+        await emit(TextDelta(0, ""))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ZeroDivisionError("secret")
+
+    events = Relay(produce).events()
+    await within(anext(events))
+    await within(events.aclose())
+    assert [record.message for record in caplog.records] == ["turn failed"]

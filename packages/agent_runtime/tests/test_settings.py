@@ -27,6 +27,11 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
             "AGENT_HOST": "0.0.0.0",
             "AGENT_PORT": "0",
             "AGENT_LANGUAGE": "fr",
+            "AGENT_FIRST_CLAUSE": "True",
+            "AGENT_SYSTEM_PROMPT": "You are a pirate.",
+            "AGENT_TOOLS": "days_between, mine.tools:dig",
+            "AGENT_TOOL_S": "3",
+            "AGENT_MEMORY_EXCHANGES": "0",
             "AGENT_MAX_PROMPT_CHARS": "5",
             "AGENT_MAX_ANSWER_TOKENS": "6",
             "AGENT_MAX_TURNS": "7",
@@ -44,6 +49,11 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         host="0.0.0.0",
         port=0,
         language="fr",
+        first_clause=True,
+        system_prompt="You are a pirate.",
+        tools=("days_between", "mine.tools:dig"),
+        tool_s=3.0,
+        memory_exchanges=0,
         max_prompt_chars=5,
         max_answer_tokens=6,
         max_turns=7,
@@ -51,6 +61,10 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         model_silence_s=8.0,
         log_level="DEBUG",
     )
+
+
+def test_an_agent_may_have_no_tools() -> None:
+    assert Settings.from_environment(LEAST | {"AGENT_TOOLS": "None"}).tools == ()
 
 
 def test_an_empty_variable_is_as_good_as_none() -> None:
@@ -74,6 +88,7 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
         ({"AGENT_PORT": "65536"}, "AGENT_PORT is from 0 to 65535"),
         ({"AGENT_MAX_TURNS": "0"}, "AGENT_MAX_TURNS is from 1"),
         ({"AGENT_MODEL_SILENCE_S": "nan"}, "AGENT_MODEL_SILENCE_S is a number of seconds above 0"),
+        ({"AGENT_FIRST_CLAUSE": "yes"}, "AGENT_FIRST_CLAUSE is true or false; 'yes' came"),
         ({"AGENT_LOG_LEVEL": "loud"}, "AGENT_LOG_LEVEL is one of"),
     ],
 )

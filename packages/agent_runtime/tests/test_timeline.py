@@ -65,3 +65,10 @@ def test_text_that_was_not_written_is_refused() -> None:
     timeline.add("Two.")
     with pytest.raises(ValueError, match="no slice"):
         timeline.add("One.")
+
+
+def test_a_sentence_knows_where_it_stands_in_the_text() -> None:
+    timeline = Timeline(Clock())
+    timeline.wrote("No. No.  Yes.")
+    places = [timeline.add(sentence) for sentence in ("No.", "No.", "Yes.")]
+    assert [(timeline.start_char(place), timeline.end_char(place)) for place in places] == [(0, 3), (4, 7), (9, 13)]

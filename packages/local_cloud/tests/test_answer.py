@@ -32,7 +32,7 @@ def collect(events: list[tuple[float, dict[str, Any]]]) -> Answer:
 
 def test_text_audio_and_first_moments_are_kept() -> None:
     answer = collect(EVENTS)
-    assert (answer.text, answer.pcm) == ("Hello.", PCM)
+    assert (answer.text, answer.format, answer.audio) == ("Hello.", "pcm", PCM)
     assert (answer.first_text_ms, answer.first_audio_ms, answer.total_ms) == (20.0, 160.0, 310.0)
     assert answer.sentences == (SentenceTimes("Hello.", 20.0, 21.0, 150.0, 400.0, 1.0),)
     assert answer.duration_s == 1.0
@@ -57,6 +57,19 @@ def test_audio_that_is_not_base64_is_refused(data: object) -> None:
 def test_a_stream_that_just_ends_is_no_answer() -> None:
     with pytest.raises(AnswerFailed, match="before its agent_end"):
         collect(EVENTS[:-1])
+
+
+def test_bare_audio_counts_like_any_other() -> None:
+    collector = AnswerCollector("bidi")
+    collector.feed({"type": "audio_stream_start", "format": "mp3", "sample_rate": 24000}, 1.0)
+    collector.feed_audio(b"ab", 2.0)
+    collector.feed_audio(b"cd", 3.0)
+    collector.feed({"type": "audio_stream_end", "total_chunks": 2, "duration_s": 0.5}, 4.0)
+    collector.feed(EVENTS[-1][1], 5.0)
+    answer = collector.answer()
+    assert (answer.format, answer.audio, answer.duration_s, answer.first_audio_ms) == ("mp3", b"abcd", 0.5, 2.0)
+    with pytest.raises(AnswerFailed, match="got mp3"):
+        answer.write_wav(Path("never.wav"))
 
 
 def test_the_wav_has_true_sizes(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from local_cloud.comparison import compare
 
 
 def answer(mode: str, first_audio_ms: float | None, total_ms: float = 2000.0) -> Answer:
-    return Answer(mode, "Hi.", b"\0\0" * 24_000, 24_000, 100.0, first_audio_ms, total_ms, ())
+    return Answer(mode, "Hi.", "pcm", b"\0\0" * 24_000, 1.0, 24_000, 100.0, first_audio_ms, total_ms, ())
 
 
 def test_the_ratio_is_of_medians() -> None:

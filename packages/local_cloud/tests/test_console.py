@@ -9,7 +9,7 @@ SENTENCES = (SentenceTimes("It is [bold] and  blue.", 500, 501, 900, 1500, 1.2),
 
 
 def answer(mode: str, first_audio_ms: float) -> Answer:
-    return Answer(mode, "It is blue.", b"\0\0" * 36_000, 24_000, 120.0, first_audio_ms, 2500.0, SENTENCES)
+    return Answer(mode, "It is blue.", "pcm", b"\0\0" * 36_000, 1.5, 24_000, 120.0, first_audio_ms, 2500.0, SENTENCES)
 
 
 def test_the_comparison_shows_both_modes_and_how_much_sooner(capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,3 +186,26 @@ async def test_what_is_not_http2_is_closed(
             writer.close()
     assert "did not negotiate HTTP/2" in caplog.text
     assert "broke the HTTP/2 protocol" in caplog.text
+
+
+async def test_whoever_answers_a_caller_that_says_goodbye_is_told_that_it_is_gone(
+    serving: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = asyncio.Event()
+
+    async def talk(stream: Http2Stream) -> None:
+        try:
+            await stream.send_headers(200, [])
+            while True:
+                await stream.send_data(b"word")
+                await asyncio.sleep(0.001)  # slower than the caller's credit runs out
+        finally:
+            ended.set()
+
+    async with serving(talk) as caller:
+        await caller.open(sign=False)
+        await caller.round_trip()
+        caller.h2.close_connection()
+        await caller.flush()
+        await soon(ended.wait())
+    assert [record.message for record in caplog.records if "handler" in record.message] == []

@@ -228,6 +228,33 @@ async def test_a_container_that_dies_is_a_model_stream_error(gateway: Gateway, c
         assert raised.value.error_code == "1006"
 
 
+async def test_a_stream_breaks_where_it_is_told_to_and_the_next_one_does_not(
+    gateway: Gateway, client: Callable[..., Any]
+) -> None:
+    async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
+        plane.faults.breaks, plane.faults.after_bytes = 1, 6
+        stream = await sdk.invoke()
+        socket = await container.socket()
+        _, events = await soon(stream.await_output())
+        for _ in range(2):
+            await socket.send(b"abc")
+            assert (await soon(events.receive())).value.bytes_ == b"abc"
+        with pytest.raises(ModelStreamError) as broken:
+            await soon(events.receive())
+        assert broken.value.error_code == "1006"
+        frame = await soon(socket.frame())
+        assert frame is None or frame.opcode is Opcode.CLOSE
+        assert plane.faults.breaks == 0
+    async with RawContainer() as container, gateway(container.url) as plane, client(plane) as sdk:
+        stream = await sdk.invoke()
+        socket = await container.socket()
+        _, events = await soon(stream.await_output())
+        for _ in range(3):
+            await socket.send(b"abc")
+            assert (await soon(events.receive())).value.bytes_ == b"abc"
+        await stream.input_stream.close()
+
+
 async def test_a_frame_above_the_part_size_is_a_model_stream_error(
     gateway: Gateway, client: Callable[..., Any]
 ) -> None:

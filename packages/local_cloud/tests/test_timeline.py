@@ -15,7 +15,7 @@ def answer(sentences: int) -> Answer:
         )
         for n in range(sentences)
     )
-    return Answer("bidi", "", b"", 24_000, 10.0, 300.0 if sentences else None, 5000.0, times)
+    return Answer("bidi", "", "pcm", b"", 0.0, 24_000, 10.0, 300.0 if sentences else None, 5000.0, times)
 
 
 def test_a_listener_hears_one_sentence_after_the_other() -> None:

@@ -535,7 +535,7 @@ async def test_text_is_sent_as_it_was_written_and_the_end_once() -> None:
 
     async with SpeechSession.connect(MemoryTransport(greets_then(note)), deadlines=SHORT) as session:
         context = await session.open_context(VoiceOptions(speed=1.5))
-        await context.write("Hi")
+        await context.write("Hi", cut=True)
         await context.write("")
         await context.finish()
         await context.finish()
@@ -544,7 +544,7 @@ async def test_text_is_sent_as_it_was_written_and_the_end_once() -> None:
         await until(lambda: len(said) == 4)
     assert said[:4] == [
         Text(context.id, "", options=VoiceOptions(speed=1.5)),
-        Text(context.id, "Hi"),
+        Text(context.id, "Hi", cut=True),
         Text(context.id, ""),
         Text(context.id, "", flush=True),
     ]

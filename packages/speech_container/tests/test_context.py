@@ -25,6 +25,15 @@ def test_the_same_sentence_twice_has_two_places() -> None:
     assert [*text.feed("Yes. Yes. Yes."), *text.flush()] == [Sentence("Yes.", start) for start in (0, 5, 10)]
 
 
+def test_what_is_cut_comes_out_at_once_and_what_follows_begins_anew() -> None:
+    text = context()
+    assert text.feed("It is 5 p.m.", cut=True) == [Sentence("It is 5 p.m.", 0)]
+    assert text.feed(" on the first clause,", cut=True) == [Sentence("on the first clause,", 13)]
+    assert text.feed(" ", cut=True) == []
+    assert text.feed(" and the rest. Bye.") == [Sentence("and the rest.", 35)]
+    assert text.flush() == [Sentence("Bye.", 49)]
+
+
 def test_a_code_block_over_many_pieces_is_left_out_and_the_places_stay_right() -> None:
     sent = "Run this:\n```sh\nrm x. Then y.\n```\nThat is all. Bye."
     text = context()

@@ -66,6 +66,16 @@ async def test_a_sentence_is_heard_while_the_next_is_written(start: Any) -> None
     assert [len(batch[0].token_ids) for batch in running.engine.batches] == [12, 12]
 
 
+async def test_a_cut_is_heard_before_anything_follows_it(start: Any) -> None:
+    running = await start()
+    async with running.session() as socket:
+        await socket.send(type="text", context_id="c", delta="It is 5 p.m.", cut=True)
+        assert (await socket.frame())["type"] == "synthesis_start"
+        assert isinstance(await socket.frame(), bytes)
+        await socket.send(type="text", context_id="c", flush=True)
+        assert kinds(await socket.answer())[-1] == "synthesis_complete"
+
+
 async def test_contexts_and_requests_take_turns_in_the_order_they_came(start: Any) -> None:
     running = await start()
     async with running.session() as socket:

@@ -41,7 +41,7 @@ options = st.builds(
 times = st.none() | st.floats(0, 1e12)
 messages = (
     st.builds(Synthesize, spoken, options, st.none() | identifiers, times)
-    | st.builds(Text, identifiers, st.just("") | texts, st.booleans(), options)
+    | st.builds(Text, identifiers, st.just("") | texts, st.booleans(), options, st.booleans())
     | st.builds(Cancel, st.none() | identifiers, st.none() | identifiers, times)
     | st.builds(Ping, st.none() | identifiers)
     | st.sampled_from([Hello(), Close()])

@@ -1,39 +1,50 @@
-"""Which writer and which voice the settings mean, joined into the one function that answers a request."""
+"""Which writer and which voice the settings mean, joined into the two functions that serve callers: one makes a
+conversation, the other answers in it.
+"""
 
 import ssl
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 
-from speech_client import Deadlines, SageMakerTransport, SpeechSession, SpeechUsageError, Transport, WebSocketTransport
+from speech_client import KeptSession, SageMakerTransport, SpeechUsageError, Transport, WebSocketTransport
 
 from .batch import run_batch
 from .bidi import run_bidi
+from .conversation import Conversation
 from .errors import SettingsError
-from .events import AgentEvent
+from .memory import Memory
 from .model import BedrockWriter
 from .request import AgentRequest
 from .settings import Settings
-from .turn import Services
+from .turn import Services, Turn
 
-Answer = Callable[[AgentRequest, str], AsyncGenerator[AgentEvent]]  # the request, and the id that logs know it by
+Answer = Callable[[AgentRequest, Conversation, str], Turn]
+"""The request, whose conversation it is part of, and the id that logs know it by."""
 
 
-def make_answer(settings: Settings) -> Answer:
-    """The function that `app.create_app` serves. Raises `SettingsError`; reaches out to nothing yet."""
-    transport = make_transport(settings)
-    writer = BedrockWriter(settings)
+class VoiceAgent:
+    """What a process serves. Reaches out to nothing before its first question. Raises `SettingsError`."""
 
-    def open_session() -> AbstractAsyncContextManager[SpeechSession]:
-        return SpeechSession.connect(transport, deadlines=Deadlines())
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._transport = make_transport(settings)
+        self._services = Services(BedrockWriter(settings).write)
 
-    services = Services(writer.write, open_session)
+    def converse(self) -> Conversation:
+        """A new conversation."""
+        return Conversation(Memory(self._settings.memory_exchanges), KeptSession(self._transport))
 
-    def answer(request: AgentRequest, request_id: str) -> AsyncGenerator[AgentEvent]:
+    def answer(self, request: AgentRequest, conversation: Conversation, request_id: str) -> Turn:
+        """One answer."""
         if request.mode == "batch":
-            return run_batch(request, services, request_id=request_id)
-        return run_bidi(request, services, language=settings.language, request_id=request_id)
-
-    return answer
+            return run_batch(request, conversation, self._services, request_id=request_id)
+        return run_bidi(
+            request,
+            conversation,
+            self._services,
+            language=self._settings.language,
+            first_clause=self._settings.first_clause,
+            request_id=request_id,
+        )
 
 
 def make_transport(settings: Settings) -> Transport:

@@ -2,11 +2,9 @@
 the same help: the same session, opened as early, the same text, the same events.
 """
 
-from collections.abc import AsyncGenerator
-
-from .events import AgentEvent
+from .conversation import Conversation
 from .request import AgentRequest
-from .turn import Services, run_turn
+from .turn import Services, Turn
 
 
 class WholeText:
@@ -27,7 +25,7 @@ class WholeText:
 
 
 def run_batch(
-    request: AgentRequest, services: Services, *, request_id: str | None = None
-) -> AsyncGenerator[AgentEvent]:
-    """The events of one answer (see `events`). Close the generator, or cancel who iterates it, to stop everything."""
-    return run_turn(request, services, WholeText(), request_id)
+    request: AgentRequest, conversation: Conversation, services: Services, *, request_id: str | None = None
+) -> Turn:
+    """One answer, to be taken with `Turn.events`."""
+    return Turn(request, conversation, services, WholeText(), request_id)

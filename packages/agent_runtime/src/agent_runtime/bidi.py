@@ -1,16 +1,21 @@
 """Mode `bidi`: every sentence is spoken as soon as it is written, while the model goes on writing."""
 
-from collections.abc import AsyncGenerator
-
 from speech_text import IncrementalSentenceChunker
 
-from .events import AgentEvent
+from .conversation import Conversation
 from .request import AgentRequest
-from .turn import Services, run_turn
+from .turn import Services, Turn
 
 
 def run_bidi(
-    request: AgentRequest, services: Services, *, language: str = "en", request_id: str | None = None
-) -> AsyncGenerator[AgentEvent]:
-    """The events of one answer (see `events`). Close the generator, or cancel who iterates it, to stop everything."""
-    return run_turn(request, services, IncrementalSentenceChunker(language=language), request_id)
+    request: AgentRequest,
+    conversation: Conversation,
+    services: Services,
+    *,
+    language: str = "en",
+    first_clause: bool = False,
+    request_id: str | None = None,
+) -> Turn:
+    """One answer, to be taken with `Turn.events`. `first_clause`: see `IncrementalSentenceChunker`."""
+    cutter = IncrementalSentenceChunker(language=language, first_clause=first_clause)
+    return Turn(request, conversation, services, cutter, request_id)

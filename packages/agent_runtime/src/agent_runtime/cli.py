@@ -28,7 +28,7 @@ def serve(
         int | None, typer.Option(help="Port; AGENT_PORT, else 8080. 0 takes a free one.", min=0, max=65_535)
     ] = None,
 ) -> None:
-    """Answer POST /invocations with server-sent events, and GET /ping.
+    """Answer POST /invocations with server-sent events, WS /ws with frames, and GET /ping.
 
     Try it: curl -N localhost:8080/invocations -d '{"prompt": "Why is the sky blue?"}'
     """
@@ -36,19 +36,21 @@ def serve(
         settings = Settings.from_environment(os.environ)
         configure_logging(settings.log_level)
         # Strands, boto3 and AgentCore take seconds to import; --help and a bad setting need none of them.
-        from .answer import make_answer
+        from .answer import VoiceAgent
         from .app import create_app
         from .server import bind
         from .server import serve as run
+        from .turns import Turns
 
         listener = bind(settings.host if host is None else host, settings.port if port is None else port)
-        agent = create_app(
-            make_answer(settings), max_turns=settings.max_turns, max_prompt_chars=settings.max_prompt_chars
+        agent = VoiceAgent(settings)
+        turns = Turns(
+            agent.answer, agent.converse, max_turns=settings.max_turns, max_prompt_chars=settings.max_prompt_chars
         )
     except SettingsError as error:
         typer.echo(f"agent-runtime: {error}", err=True)
         raise typer.Exit(2) from error
-    run(agent, listener, lambda url: typer.echo(f"agent-runtime: listening on {url}"))
+    run(create_app(turns), listener, lambda url: typer.echo(f"agent-runtime: listening on {url}"), turns.drain)
 
 
 def main() -> None:

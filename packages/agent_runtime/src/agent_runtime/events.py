@@ -1,15 +1,16 @@
 """What the agent says to its caller: typed events, rendered for SSE and for WebSocket frames.
 
 The order is a promise. A stream begins with `agent_start` (or is a single `error` where the request was refused). Audio
-of the whole answer is one stream: `audio_stream_start`, chunks, `audio_stream_end`, each at most once around all
-sentences. The last event is `agent_end` where the answer's text is complete, also if speech failed on the way (then an
-`error` came earlier), and `error` where the text is not.
+of the whole answer is one stream: `audio_stream_start`, chunks, `audio_stream_end`, around all sentences; only an
+encoded one that was broken off has a second one after it. The last event is `agent_end` where the answer's text is
+complete, also if speech failed on the way (then an `error` came earlier), `agent_cancelled` where the caller
+interrupted it, and `error` where the text is not complete.
 """
 
 import base64
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from speech_protocol import WordTime, encode_sse
@@ -37,7 +38,11 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class AudioStreamStart:
-    """Audio follows. `format`: `pcm` is 16-bit little-endian mono, `wav` the same after one header; rate in Hz."""
+    """Audio follows, one stream of its `format`; rate in Hz.
+
+    `pcm` is 16-bit little-endian mono, `wav` the same after one header, `mp3` a plain stream, `opus` in Ogg, `aac` in
+    fragmented MP4.
+    """
 
     type: ClassVar[str] = "audio_stream_start"
     format: str
@@ -46,18 +51,23 @@ class AudioStreamStart:
 
 @dataclass(frozen=True, slots=True)
 class AudioChunk:
-    """A piece of the answer's audio; always whole samples. `seq` counts from 0 through all sentences."""
+    """A piece of the answer's audio, for `pcm` whole samples. `seq` counts from 0 through the answer.
+
+    `end_s`: where it ends on the answer's clock, for whoever delivers it; the caller counts for himself.
+    """
 
     type: ClassVar[str] = "audio_chunk"
     seq: int
     data: bytes
+    end_s: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceTimestamps:
-    """Word times of one sentence in seconds of the answer's own clock; char offsets are into that sentence's text.
+    """Word times of one sentence, sent before its audio, in seconds on the clock of the answer's audio.
 
-    `sentence` is its place in `AgentEnd.sentences`.
+    Char offsets are into the answer's text, as all `text_delta`s give it. `sentence` is its place in
+    `AgentEnd.sentences`.
     """
 
     type: ClassVar[str] = "timestamps"
@@ -67,7 +77,7 @@ class SentenceTimestamps:
 
 @dataclass(frozen=True, slots=True)
 class AudioStreamEnd:
-    """No audio follows. `duration_s` is what all chunks play for."""
+    """No audio follows in this stream. `duration_s` is what its chunks play for."""
 
     type: ClassVar[str] = "audio_stream_end"
     total_chunks: int
@@ -102,6 +112,21 @@ class AgentEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentCancelled:
+    """The caller interrupted the answer. `text_spoken` + `text_remaining` is its text as far as it was written.
+
+    The cut is after the last word that was heard whole by `played_s`: as the caller said, else as is to be expected
+    from when the audio was sent. `text_spoken` is what the agent remembers of its answer.
+    """
+
+    type: ClassVar[str] = "agent_cancelled"
+    request_id: str
+    text_spoken: str
+    text_remaining: str
+    played_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class AgentErrorEvent:
     """Something failed. `code` is stable, `message` a plain sentence; neither quotes a library or another caller."""
 
@@ -118,6 +143,7 @@ AgentEvent = (
     | SentenceTimestamps
     | AudioStreamEnd
     | AgentEnd
+    | AgentCancelled
     | AgentErrorEvent
 )
 
@@ -135,8 +161,30 @@ def render_sse(event: AgentEvent) -> bytes:
 
 
 def render_frames(event: AgentEvent, max_frame_bytes: int = MAX_WEBSOCKET_FRAME_BYTES) -> list[str | bytes]:
-    """The event as WebSocket frames: audio as binary frames of whole samples, anything else as one text frame."""
-    if not isinstance(event, AudioChunk):
-        return [json.dumps(event_fields(event))]
-    step = max_frame_bytes - max_frame_bytes % 2
-    return [event.data[at : at + step] for at in range(0, len(event.data), step)]
+    """The event as WebSocket frames: audio as binary frames of whole samples, anything else as one text frame.
+
+    An event about a very long answer is shortened until it fits: `agent_end` by its last sentences, `agent_cancelled`
+    by the text that is furthest from its cut.
+    """
+    if isinstance(event, AudioChunk):
+        step = max_frame_bytes - max_frame_bytes % 2
+        return [event.data[at : at + step] for at in range(0, len(event.data), step)]
+    frame = json.dumps(event_fields(event))  # ASCII: as many bytes as characters
+    while len(frame) > max_frame_bytes and (shorter := _shortened(event)) is not None:
+        event = shorter
+        frame = json.dumps(event_fields(event))
+    return [frame]
+
+
+def _shortened(event: AgentEvent) -> AgentEvent | None:
+    """Something less of what grows with the answer, or None where there is nothing of that kind left."""
+    match event:
+        case AgentEnd(sentences=sentences) if sentences:
+            return dataclasses.replace(event, sentences=sentences[: len(sentences) * 7 // 8])
+        case AgentCancelled(text_spoken=spoken, text_remaining=remaining) if spoken or remaining:
+            kept = max(len(spoken), len(remaining)) * 7 // 8
+            return dataclasses.replace(
+                event, text_spoken=spoken[max(0, len(spoken) - kept) :], text_remaining=remaining[:kept]
+            )
+        case _:
+            return None

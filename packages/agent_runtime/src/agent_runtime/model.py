@@ -12,7 +12,7 @@ gone.
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from botocore.config import Config
@@ -27,7 +27,14 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 from strands import Agent
-from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvider, HookRegistry
+from strands.hooks import (
+    AfterModelCallEvent,
+    AfterToolsEvent,
+    BeforeModelCallEvent,
+    BeforeToolsEvent,
+    HookProvider,
+    HookRegistry,
+)
 from strands.models import BedrockModel
 from strands.types.exceptions import (
     ContextWindowOverflowException,
@@ -36,17 +43,16 @@ from strands.types.exceptions import (
 )
 
 from .errors import AgentErrorCode, ModelError
+from .memory import Remark
 from .model_call import ModelCall, make_stoppable
 from .settings import Settings
+from .tools import load_tools
+from .writer import Pause
 
-SPOKEN_PROMPT: Final = (
-    "Your answer is read aloud while you write it. Speak to the listener in short, plain sentences, the first one "
-    "shortest. Write no markdown, lists, tables, emoji or code; say numbers, units and abbreviations the way a person "
-    "would say them. Answer at once, and stop when the question is answered."
-)
 ATTEMPTS: Final = 4
 RETRY_DELAY_S: Final = 0.25  # so a throttled answer gives up after 1.75 s of waiting at most
-STOP_TIMEOUT_S: Final = 2.0  # Strands looks at its signal every 50 ms; past this its task is cancelled
+STOP_TIMEOUT_S: Final = 0.5  # Strands looks at its signal every 50 ms; past this its task is cancelled
+MAX_MODEL_CALLS: Final = 8  # in one answer: a model that goes on using tools past this does not answer
 
 _RETRYABLE_CODES: Final = frozenset(
     {"InternalServerException", "ModelNotReadyException", "ServiceUnavailableException", "ThrottlingException"}
@@ -59,14 +65,18 @@ _log = logging.getLogger(__name__)
 
 
 class BedrockWriter:
-    """Writes answers with one Bedrock model. One client for all turns, a fresh agent for each.
+    """Writes answers with one Bedrock model. One client for all turns, a fresh agent for each: what it remembers of a
+    conversation is not what it has written, but what was heard of that (see `memory`).
 
-    Conversation memory belongs into `_new_agent`: whoever keeps agents by session hands one out there.
+    Raises `SettingsError` for tools that there are not.
     """
 
     def __init__(self, settings: Settings, *, attempts: int = ATTEMPTS, retry_delay_s: float = RETRY_DELAY_S) -> None:
         self._attempts = attempts
         self._retry_delay_s = retry_delay_s
+        self._system_prompt = settings.system_prompt
+        self._tools = load_tools(settings.tools)
+        self._tool_s = settings.tool_s
         self._model = BedrockModel(
             model_id=settings.bedrock_model_id,
             region_name=settings.region,
@@ -81,28 +91,50 @@ class BedrockWriter:
         )
         make_stoppable(self._model.client)
 
-    async def write(self, prompt: str) -> AsyncGenerator[str]:
-        """The answer as the model writes it. Raises `ModelError`; closing the generator ends the model's stream."""
+    async def write(self, remarks: Sequence[Remark]) -> AsyncGenerator[str | Pause]:
+        """The answer to the last of `remarks` as the model writes it.
+
+        Raises `ModelError`; closing the generator ends the model's stream.
+        """
         call = ModelCall()
-        texts: asyncio.Queue[str | None] = asyncio.Queue()  # bounded by the call's room
-        task = asyncio.create_task(self._run(prompt, call, texts.put_nowait))
+        texts: asyncio.Queue[str | Pause | None] = asyncio.Queue()  # bounded by the call's room
+        tools = ToolLimit(self._tool_s, lambda: texts.put_nowait(None))
+        task = asyncio.create_task(self._run(remarks, call, tools, texts.put_nowait))
         try:
             while (text := await texts.get()) is not None:
+                if isinstance(text, Pause):
+                    yield text
+                    continue
                 call.took_text()
                 if text:
                     yield text
+            if tools.expired:
+                message = "a tool that the agent uses did not answer in time"
+                raise ModelError(AgentErrorCode.TOOL_TIMEOUT, message)
             await task
         finally:
+            tools.end()
             call.stop()
             await _finish(task)
 
-    async def _run(self, prompt: str, call: ModelCall, put: Callable[[str | None], None]) -> None:
+    async def _run(
+        self,
+        remarks: Sequence[Remark],
+        call: ModelCall,
+        tools: "ToolLimit",
+        put: Callable[[str | Pause | None], None],
+    ) -> None:
         call.begin()
         try:
-            agent = self._new_agent(call)
-            async for event in agent.stream_async(prompt, cancel_signal=call.signal):
+            agent = self._new_agent(remarks[:-1], call, tools)
+            stream = agent.stream_async(remarks[-1].text, cancel_signal=call.signal, limits={"turns": MAX_MODEL_CALLS})
+            async for event in stream:
                 if "data" in event:
                     put(event["data"])
+                elif _begins_tool_use(event):
+                    put(Pause.TOOL)
+                elif "result" in event:
+                    _check_end(event["result"].stop_reason)
         except MaxTokensReachedException:
             _log.warning("answer cut at the token limit")
         except Exception as error:  # strands and botocore raise many kinds; each becomes one of our codes
@@ -111,13 +143,18 @@ class BedrockWriter:
         finally:
             put(None)
 
-    def _new_agent(self, call: ModelCall) -> Agent:
+    def _new_agent(self, remarks: Sequence[Remark], call: ModelCall, tools: "ToolLimit") -> Agent:
         return Agent(
             model=self._model,
-            system_prompt=SPOKEN_PROMPT,
+            messages=[
+                {"role": "user" if remark.is_users else "assistant", "content": [{"text": remark.text}]}
+                for remark in remarks
+            ],
+            system_prompt=self._system_prompt,
+            tools=self._tools,
             callback_handler=None,  # the default prints the answer
             retry_strategy=None,
-            hooks=[RetryBeforeText(call, self._attempts, self._retry_delay_s)],
+            hooks=[RetryBeforeText(call, self._attempts, self._retry_delay_s), tools],
         )
 
 
@@ -152,6 +189,52 @@ class RetryBeforeText(HookProvider):
         )
         await self._call.pause(delay_s)
         event.retry = not self._call.stopped
+
+
+class ToolLimit(HookProvider):
+    """Gives the tools that a model uses at one time `limit_s` seconds together, and then calls `expire`, once.
+
+    A tool that waits in a thread cannot be stopped; it is left behind.
+    """
+
+    def __init__(self, limit_s: float, expire: Callable[[], None]) -> None:
+        self.expired = False
+        self._limit_s = limit_s
+        self._expire = expire
+        self._timer: asyncio.TimerHandle | None = None
+
+    def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
+        """Called by Strands."""
+        registry.add_callback(BeforeToolsEvent, self._begin)
+        registry.add_callback(AfterToolsEvent, self._done)
+
+    def end(self) -> None:
+        """No more tools are used."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _begin(self, event: BeforeToolsEvent) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._limit_s, self._ring)
+
+    async def _done(self, event: AfterToolsEvent) -> None:
+        self.end()
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.expired = True
+        self._expire()
+
+
+def _begins_tool_use(event: Mapping[str, Any]) -> bool:
+    """Whether the model has gone over from text to the use of a tool: what it has said so far is whole."""
+    start = event.get("event", {}).get("contentBlockStart", {}).get("start", {})
+    return bool(start.get("toolUse"))
+
+
+def _check_end(stop_reason: str) -> None:
+    if stop_reason == "limit_turns":
+        raise ModelError(AgentErrorCode.MODEL_FAILED, "the model came to no answer")
 
 
 async def _finish(task: asyncio.Task[None]) -> None:

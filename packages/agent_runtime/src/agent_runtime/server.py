@@ -4,10 +4,11 @@
 cannot say which port it got.
 """
 
+import asyncio
 import errno
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import Final
 
@@ -16,7 +17,10 @@ from starlette.types import ASGIApp
 
 from .errors import SettingsError
 
-SHUTDOWN_S: Final = 25  # AgentCore and SageMaker kill 30 s after SIGTERM
+SHUTDOWN_S: Final = 25.0  # AgentCore and SageMaker kill 30 s after SIGTERM
+_CUT_S: Final = 2  # for connections whose turns have not ended in that time
+_WATCH_S: Final = 0.1
+_MAX_MESSAGE_BYTES: Final = 256 * 1024  # of a WebSocket caller, whose frames AgentCore holds to 32 KiB
 _BACKLOG: Final = 2048
 
 
@@ -39,20 +43,25 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(app: ASGIApp, listener: socket.socket, listening: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; turns in progress get `SHUTDOWN_S`. `listening` is told the URL once it works."""
+Drain = Callable[[float], Awaitable[None]]
+
+
+def serve(app: ASGIApp, listener: socket.socket, listening: Callable[[str], None], drain: Drain) -> None:
+    """Serve until SIGINT or SIGTERM; then `drain` has `SHUTDOWN_S`. `listening` is told the URL once it works."""
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         lifespan="on",
-        ws="none",
-        timeout_graceful_shutdown=SHUTDOWN_S,
+        ws="websockets-sansio",
+        ws_max_size=_MAX_MESSAGE_BYTES,
+        ws_per_message_deflate=False,  # audio does not shrink
+        timeout_graceful_shutdown=_CUT_S,
     )
     # uvicorn raises the signal that ended it once more when all is closed; a stop that was asked for is no failure.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
-    _Server(config, lambda: listening(_url(listener))).run(sockets=[listener])
+    _Server(config, lambda: listening(_url(listener)), drain).run(sockets=[listener])
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -60,14 +69,25 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None], drain: Drain) -> None:
         super().__init__(config)
         self._announce = started
+        self._drain = drain
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn's own closes WebSockets first of all, in mid answer."""
+        for server in self.servers:
+            server.close()
+        draining = asyncio.ensure_future(self._drain(SHUTDOWN_S))
+        while not draining.done() and not self.force_exit:  # a second Ctrl-C
+            await asyncio.wait({draining}, timeout=_WATCH_S)
+        draining.cancel()
+        await super().shutdown(sockets)
 
 
 def _url(listener: socket.socket) -> str:

@@ -8,12 +8,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from .errors import SettingsError
+from .memory import DEFAULT_EXCHANGES
 from .request import DEFAULT_MAX_PROMPT_CHARS
 
 DEFAULT_PORT = 8080  # what AgentCore Runtime calls
 DEFAULT_MAX_TURNS = 64
+SPOKEN_PROMPT: Final = (
+    "Your answer is read aloud while you write it. Speak to the listener in short, plain sentences, the first one "
+    "shortest. Write no markdown, lists, tables, emoji or code; say numbers, units and abbreviations the way a person "
+    "would say them. Answer at once, and stop when the question is answered."
+)
 
 
 @dataclass(frozen=True)  # no slots: the defaults are read off the class
@@ -29,6 +36,12 @@ class Settings:
     `bedrock_model_id`: BEDROCK_MODEL_ID, a model or an inference profile.
     `bedrock_endpoint_url`: AWS_ENDPOINT_URL_BEDROCK_RUNTIME, where Bedrock's runtime is, if not at AWS.
     `language`: AGENT_LANGUAGE (en), what sentences are cut by.
+    `first_clause`: AGENT_FIRST_CLAUSE (false), whether the first clause of a long first sentence is spoken on its own:
+    it is heard sooner, and its end sounds a little less natural.
+    `system_prompt`: AGENT_SYSTEM_PROMPT, what the model is told to be; by default, somebody who speaks.
+    `tools`: AGENT_TOOLS (current_time), names as `tools.load_tools` takes them with commas between, or none.
+    `tool_s`: AGENT_TOOL_S (10), the longest that tools may take in one go.
+    `memory_exchanges`: AGENT_MEMORY_EXCHANGES (20), questions and answers that a session remembers.
     `max_prompt_chars`: AGENT_MAX_PROMPT_CHARS (10000).
     `max_answer_tokens`: AGENT_MAX_ANSWER_TOKENS (1024, five minutes of speech).
     `max_turns`: AGENT_MAX_TURNS (64), turns at once; more are told `busy`.
@@ -47,6 +60,11 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     language: str = "en"
+    first_clause: bool = False
+    system_prompt: str = SPOKEN_PROMPT
+    tools: tuple[str, ...] = ("current_time",)
+    tool_s: float = 10.0
+    memory_exchanges: int = DEFAULT_EXCHANGES
     max_prompt_chars: int = DEFAULT_MAX_PROMPT_CHARS
     max_answer_tokens: int = 1024
     max_turns: int = DEFAULT_MAX_TURNS
@@ -76,6 +94,11 @@ class Settings:
             host=read.text("AGENT_HOST") or cls.host,
             port=read.integer("AGENT_PORT", cls.port, 0, 65_535),
             language=read.text("AGENT_LANGUAGE") or cls.language,
+            first_clause=read.flag("AGENT_FIRST_CLAUSE", cls.first_clause),
+            system_prompt=read.text("AGENT_SYSTEM_PROMPT") or cls.system_prompt,
+            tools=read.names("AGENT_TOOLS", cls.tools),
+            tool_s=read.seconds("AGENT_TOOL_S", cls.tool_s),
+            memory_exchanges=read.integer("AGENT_MEMORY_EXCHANGES", cls.memory_exchanges, 0, 1_000),
             max_prompt_chars=read.integer("AGENT_MAX_PROMPT_CHARS", cls.max_prompt_chars, 1, 1_000_000),
             max_answer_tokens=read.integer("AGENT_MAX_ANSWER_TOKENS", cls.max_answer_tokens, 1, 100_000),
             max_turns=read.integer("AGENT_MAX_TURNS", cls.max_turns, 1, 1_000),
@@ -123,6 +146,18 @@ class _Reader:
         if not (math.isfinite(number) and number > 0):
             raise SettingsError(f"{name} is a number of seconds above 0; {number} came")
         return number
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = (self.text(name) or str(default)).lower()
+        if value not in ("true", "false"):
+            raise SettingsError(f"{name} is true or false; {value!r} came")
+        return value == "true"
+
+    def names(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        value = self.text(name)
+        if value is None:
+            return default
+        return () if value.lower() == "none" else tuple(part.strip() for part in value.split(",") if part.strip())
 
     def choice(self, name: str, default: str, values: tuple[str, ...]) -> str:
         value = (self.text(name) or default).upper()

@@ -26,6 +26,7 @@ class Timeline:
         self._delta_ms: list[float] = []
         self._searched = 0
         self._sentences: list[SentenceTimes] = []
+        self._start_chars: list[int] = []
 
     @property
     def now_ms(self) -> float:
@@ -68,7 +69,16 @@ class Timeline:
         self._searched = start + len(sentence)
         written_ms = self._delta_ms[bisect_left(self._delta_ends, self._searched)]
         self._sentences.append(SentenceTimes(sentence, written_ms))
+        self._start_chars.append(start)
         return len(self._sentences) - 1
+
+    def start_char(self, place: int) -> int:
+        """Where in the answer's text the sentence begins."""
+        return self._start_chars[place]
+
+    def end_char(self, place: int) -> int:
+        """Where in the answer's text the sentence ends."""
+        return self._start_chars[place] + len(self._sentences[place].text)
 
     def sent(self, place: int) -> None:
         """The sentence was handed to the speech session."""

@@ -31,31 +31,35 @@ class SentenceTimes:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. `pcm` is 16-bit little-endian mono at `sample_rate_hz`; a time is None where nothing came."""
+    """What came back. A time is None where nothing came.
+
+    `audio`: all of it, in `format`; `pcm` is 16-bit little-endian mono at `sample_rate_hz`. `duration_s`: what it plays
+    for, as the agent counts it. `spoken`: of an answer that was cancelled, the text that was heard of it.
+    """
 
     mode: str
     text: str
-    pcm: bytes
+    format: str
+    audio: bytes
+    duration_s: float
     sample_rate_hz: int
     first_text_ms: float | None
     first_audio_ms: float | None
     total_ms: float
     sentences: tuple[SentenceTimes, ...]
-
-    @property
-    def duration_s(self) -> float:
-        """Of the audio."""
-        return len(self.pcm) / SAMPLE_BYTES / self.sample_rate_hz
+    spoken: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the audio, of which only the duration."""
-        fields = asdict(self) | {"duration_s": self.duration_s}
-        del fields["pcm"]
+        fields = asdict(self)
+        del fields["audio"]
         return fields
 
     def write_wav(self, path: Path) -> None:
-        """The audio as a WAV file with true sizes."""
-        write_wav(path, self.pcm, self.sample_rate_hz)
+        """The audio as a WAV file with true sizes. Raises `AnswerFailed` where it is not `pcm`."""
+        if self.format != "pcm":
+            raise AnswerFailed(f"expected samples to write into a WAV file, got {self.format}; ask for pcm")
+        write_wav(path, self.audio, self.sample_rate_hz)
 
 
 def write_wav(path: Path, pcm: bytes, sample_rate_hz: int) -> None:
@@ -75,7 +79,9 @@ class AnswerCollector:
     mode: str
     _text: list[str] = field(default_factory=list)
     _audio: list[bytes] = field(default_factory=list)
+    _format: str = "pcm"
     _sample_rate_hz: int = 24_000
+    _duration_s: float = 0.0
     _first_text_ms: float | None = None
     _first_audio_ms: float | None = None
     _end: Mapping[str, Any] | None = None
@@ -89,14 +95,22 @@ class AnswerCollector:
                 self._text.append(str(event["text"]))
                 self._first_text_ms = at_ms if self._first_text_ms is None else self._first_text_ms
             case "audio_stream_start":
+                self._format = str(event["format"])
                 self._sample_rate_hz = int(event["sample_rate"])
             case "audio_chunk":
-                self._audio.append(_decode(event["data"]))
-                self._first_audio_ms = at_ms if self._first_audio_ms is None else self._first_audio_ms
-            case "agent_end":
+                self.feed_audio(_decode(event["data"]), at_ms)
+            case "audio_stream_end":
+                self._duration_s += float(event["duration_s"])
+            case "agent_end" | "agent_cancelled":
                 self._end = event
             case "error":
                 raise AnswerFailed(f"the agent answered with {event.get('code')}: {event.get('message')}")
+
+    def feed_audio(self, audio: bytes, at_ms: float) -> None:
+        """Audio as it comes on a WebSocket, bare."""
+        self._last_ms = at_ms
+        self._audio.append(audio)
+        self._first_audio_ms = at_ms if self._first_audio_ms is None else self._first_audio_ms
 
     def answer(self) -> Answer:
         """Raises `AnswerFailed` where the stream ended before the agent did."""
@@ -105,12 +119,15 @@ class AnswerCollector:
         return Answer(
             mode=self.mode,
             text="".join(self._text),
-            pcm=b"".join(self._audio),
+            format=self._format,
+            audio=b"".join(self._audio),
+            duration_s=self._duration_s,
             sample_rate_hz=self._sample_rate_hz,
             first_text_ms=self._first_text_ms,
             first_audio_ms=self._first_audio_ms,
             total_ms=self._last_ms,
             sentences=tuple(_sentence(entry) for entry in self._end.get("sentences", ())),
+            spoken=self._end.get("text_spoken"),
         )
 
 

@@ -15,6 +15,7 @@ from local_cloud.answer import Answer
 from local_cloud.caller import AgentCaller
 from local_cloud.comparison import Comparison, compare
 from local_cloud.errors import AnswerFailed
+from local_cloud.socket_caller import SocketCaller
 from local_cloud.timeline import draw_timeline
 
 Step = Callable[[str], AbstractContextManager[Callable[[str], None]]]
@@ -22,12 +23,13 @@ Step = Callable[[str], AbstractContextManager[Callable[[str], None]]]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to ask, in which modes, how often, and in whose voice."""
+    """What to ask, in which modes, how often, in whose voice, and over which of the agent's faces (`sse` or `ws`)."""
 
     prompt: str
     modes: Sequence[str] = ("bidi", "batch")
     runs: int = 1
     voice: str | None = None
+    transport: str = "sse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Result:
         Raises `AnswerFailed` where the answer has no audio.
         """
         shown = [self.last(mode) for mode in self.question.modes]
-        if not shown[0].pcm:
+        if not shown[0].audio:
             raise AnswerFailed(f"the answer holds nothing to hear; its text is {shown[0].text[:80]!r}")
         paths = [directory / name for name in ("answer.wav", "timeline.png", "timings.json")]
         shown[0].write_wav(paths[0])
@@ -76,10 +78,16 @@ async def ask(caller: AgentCaller, question: Question, step: Step) -> Result:
         for mode in question.modes:
             number = f", run {run + 1} of {question.runs}" if question.runs > 1 else ""
             with step(f"The agent answers ({mode}{number})") as progress:
-                answers.append(
-                    await caller.ask(question.prompt, mode=mode, voice=question.voice, on_event=_Progress(progress))
-                )
+                answers.append(await _ask_once(caller, question, mode, _Progress(progress)))
     return Result(question, tuple(answers))
+
+
+async def _ask_once(caller: AgentCaller, question: Question, mode: str, progress: "_Progress") -> Answer:
+    """In a session of its own: no answer knows of another."""
+    if question.transport == "ws":
+        async with SocketCaller.connect(caller) as socket:
+            return await socket.ask(question.prompt, mode=mode, voice=question.voice, on_event=progress)
+    return await caller.ask(question.prompt, mode=mode, voice=question.voice, on_event=progress)
 
 
 class _Progress:
@@ -94,5 +102,5 @@ class _Progress:
         if event.get("type") == "text_delta":
             self._words += len(str(event["text"]).split())
         if event.get("type") == "audio_chunk":
-            self._audio_bytes += len(str(event["data"])) * 3 // 4
+            self._audio_bytes += int(event.get("bytes", 0)) or len(str(event["data"])) * 3 // 4
         self._show(f"{self._words} words, {self._audio_bytes / 48_000:.1f} s of audio")

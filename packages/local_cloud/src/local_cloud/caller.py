@@ -47,6 +47,7 @@ class AgentCaller:
         *,
         mode: str,
         voice: str | None = None,
+        audio_format: str = "pcm",
         on_event: Callable[[dict[str, Any]], None] | None = None,
     ) -> Answer:
         """The whole answer, timed from the moment the question leaves. Raises `AnswerFailed`.
@@ -54,7 +55,7 @@ class AgentCaller:
         `on_event` sees every event as it comes, in another thread. When the waiting task is cancelled, the connection
         is closed at the next event, and with it the agent's work for us.
         """
-        payload = {"prompt": prompt, "mode": mode} | ({"voice": voice} if voice else {})
+        payload = question(prompt, mode=mode, voice=voice, audio_format=audio_format)
         hung_up = threading.Event()
         try:
             return await asyncio.to_thread(self._ask, payload, hung_up, on_event)
@@ -100,12 +101,22 @@ class AgentCaller:
         )
 
 
+def question(prompt: str, *, mode: str, voice: str | None, audio_format: str) -> dict[str, Any]:
+    """What the agent is asked, on either of its faces."""
+    return {"prompt": prompt, "mode": mode, "format": audio_format} | ({"voice": voice} if voice else {})
+
+
+def new_session_id() -> str:
+    """33 to 256 characters are allowed."""
+    return f"voice-local-{uuid.uuid4()}"
+
+
 def _events(
     client: Any, runtime_arn: str, payload: dict[str, Any], hung_up: threading.Event
 ) -> Iterator[dict[str, Any]]:
     response = client.invoke_agent_runtime(
         agentRuntimeArn=runtime_arn,
-        runtimeSessionId=f"voice-local-{uuid.uuid4()}",  # 33 to 256 characters are allowed
+        runtimeSessionId=new_session_id(),
         contentType="application/json",
         accept="text/event-stream",
         payload=json.dumps(payload).encode(),

@@ -44,6 +44,13 @@ class Mode(StrEnum):
     BOTH = "both"
 
 
+class Transport(StrEnum):
+    """The agent's faces: server-sent events, or a WebSocket with bare audio."""
+
+    SSE = "sse"
+    WS = "ws"
+
+
 class Engine(StrEnum):
     """Engines of the speech container."""
 
@@ -84,6 +91,9 @@ def ask(
     rate: RateOption = 20.0,
     runs: Annotated[int, typer.Option(help="Ask this often in each mode; medians are shown.", min=1, max=100)] = 1,
     voice: VoiceOption = "af_heart",
+    transport: Annotated[
+        Transport, typer.Option(help="sse: POST /invocations. ws: /ws, without base64.")
+    ] = Transport.SSE,
     engine: EngineOption = Engine.ONNX,
     weights: WeightsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the timings as JSON instead of tables.")] = False,
@@ -96,7 +106,7 @@ def ask(
 
     console = Console()
     modes = ("bidi", "batch") if mode is Mode.BOTH else (mode.value,)
-    question = Question(typed_text(prompt), modes, runs, voice)
+    question = Question(typed_text(prompt), modes, runs, voice, transport.value)
     choice = choose_model(model, rate)
     if choice.notice:
         console.note(choice.notice)

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -218,15 +218,18 @@ class Http2Connection(asyncio.Protocol):
         return min(window, self._h2.max_outbound_frame_size, wanted_bytes)
 
     def send_headers(self, stream: Http2Stream, headers: Headers) -> None:
-        self._h2.send_headers(stream.stream_id, headers)
+        with self._caller_there():
+            self._h2.send_headers(stream.stream_id, headers)
         self._flush()
 
     def send_data(self, stream: Http2Stream, data: bytes) -> None:
-        self._h2.send_data(stream.stream_id, data)
+        with self._caller_there():
+            self._h2.send_data(stream.stream_id, data)
         self._flush()
 
     def end_stream(self, stream: Http2Stream) -> None:
-        self._h2.end_stream(stream.stream_id)
+        with self._caller_there():
+            self._h2.end_stream(stream.stream_id)
         if not stream.input_ended:
             self._reset(stream, h2.errors.ErrorCodes.NO_ERROR)
         self._flush()
@@ -234,6 +237,14 @@ class Http2Connection(asyncio.Protocol):
     def reset_stream(self, stream: Http2Stream) -> None:
         self._reset(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)
         self._flush()
+
+    @contextlib.contextmanager
+    def _caller_there(self) -> Iterator[None]:
+        """A caller that has said GOAWAY is gone a moment before its streams hear of it."""
+        try:
+            yield
+        except h2.exceptions.ProtocolError as error:
+            raise CallerGone("the caller is closing its connection") from error
 
     def _reset(self, stream: Http2Stream, code: h2.errors.ErrorCodes) -> None:
         """hyper-h2 raises for a stream that the caller has closed meanwhile, one kind or another; all are as wanted."""

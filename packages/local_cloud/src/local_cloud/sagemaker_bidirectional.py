@@ -27,6 +27,7 @@ from local_cloud.http2_server import Http2Server, Http2Stream
 from local_cloud.loopback import HOST, bind_loopback, port_of
 from local_cloud.payload_parts import PartReader
 from local_cloud.signatures import ChunkVerifier, Credentials, SignatureVerifier, SignedRequest
+from local_cloud.stream_faults import FragileContainer, StreamFaults
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,8 @@ Dial = Callable[[str], Awaitable[Container]]
 
 
 class SageMakerBidirectional:
-    """The bidirectional data plane. `url` is its address; `active` are the streams being carried now.
+    """The bidirectional data plane. `url` is its address; `active` are the streams being carried now; `faults` has them
+    break.
 
     `endpoints` maps endpoint names to the base URLs of their containers (``http://127.0.0.1:8080``). `dial` opens a
     container's socket and is there to be replaced in tests."""
@@ -89,6 +91,7 @@ class SageMakerBidirectional:
         self._dial = dial or self._dial_container
         self._active: dict[Http2Stream, ActiveStream] = {}
         self._life = AsyncExitStack()
+        self.faults = StreamFaults()
         self.url = ""
 
     @property
@@ -109,7 +112,7 @@ class SageMakerBidirectional:
     async def _serve(self, stream: Http2Stream) -> None:
         try:
             endpoint, url, verifier = self._admit(stream)
-            container = await self._dial(url)
+            container = FragileContainer(await self._dial(url), self.faults)
             await self._carry(stream, endpoint, container, verifier)
         except (SignatureRefused, RequestRefused) as error:
             await _refuse(stream, error.status, error.code, error.message)

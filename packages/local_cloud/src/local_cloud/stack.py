@@ -179,6 +179,7 @@ class LocalStack:
             "AWS_SECRET_ACCESS_KEY": self.credentials.secret_access_key,
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.bedrock.url,
             "BEDROCK_MODEL_ID": MODEL_ID,
+            "AGENT_TOOLS": "none",  # the local models take text only
             "SPEECH_WEBSOCKET_URL": "",  # the other way to the voice; empty is absent
             "SPEECH_ENDPOINT_NAME": ENDPOINT_NAME,
             "SPEECH_ENDPOINT_URI": self.bidirectional.url,

@@ -34,6 +34,7 @@ from .errors import (
     SpeechUnreachableError,
     SpeechUsageError,
 )
+from .kept_session import Keeping, KeptSession
 from .ledger import Deadlines, RequestEvent, SpeechEvent
 from .memory import MemoryPeer, MemoryTransport
 from .sagemaker import SageMakerTransport
@@ -52,6 +53,8 @@ __all__ = [
     "Deadlines",
     "DefaultCredentials",
     "ErrorEvent",
+    "Keeping",
+    "KeptSession",
     "MemoryPeer",
     "MemoryTransport",
     "Message",

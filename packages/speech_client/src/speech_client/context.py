@@ -27,8 +27,10 @@ class SpeechContext:
         self._finished = finished
         self._is_finished = False
 
-    async def write(self, delta: str) -> None:
+    async def write(self, delta: str, *, cut: bool = False) -> None:
         """Pass on more of the text, of any length; `""` only keeps the context alive.
+
+        `cut`: this ends a sentence, or the caller has cut the text itself: the server speaks what it has at once.
 
         Waits while the connection takes nothing. Raises `SpeechUsageError` after `finish`, `SpeechRequestError`
         (`cancelled`) once the context was cancelled, or ended by an error that is among the events, and whatever
@@ -39,7 +41,7 @@ class SpeechContext:
         if self._is_over():
             message = "the context has ended, and what is written now would not be spoken; its events say why"
             raise SpeechRequestError(ErrorCode.CANCELLED, message, retryable=False, request_id=self.id)
-        await self._say(Text(self.id, delta))
+        await self._say(Text(self.id, delta, cut=cut))
 
     async def finish(self) -> None:
         """The text is complete; `SynthesisComplete` follows its last audio. Harmless a second time, and at the end."""

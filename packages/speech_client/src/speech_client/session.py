@@ -68,7 +68,7 @@ _GO_ON = "open a new session and send again what was not answered"
 
 
 class SpeechSession:
-    """An open session. Made by `SpeechSession.connect`; used by tasks of one event loop.
+    """An open session. Made by `SpeechSession.connect` or `open`; used by tasks of one event loop.
 
     Use either `speak`, one text at a time, or `send` with `events`, pipelined. One task at a time reads events.
     """
@@ -111,14 +111,43 @@ class SpeechSession:
         other end, a cancellation among them, drops the connection at once. Raises `SpeechConnectError`,
         `SpeechTimeoutError`.
         """
-        transport = WebSocketTransport(target) if isinstance(target, str) else target
-        session = await cls._open(transport, deadlines, max_in_flight)
+        session = await cls.open(target, deadlines=deadlines, max_in_flight=max_in_flight)
         try:
             yield session
         except BaseException:
-            await to_the_end(session._close(in_order=False))
+            await session.close(in_order=False)
             raise
-        await to_the_end(session._close(in_order=True))
+        await session.close()
+
+    @classmethod
+    async def open(
+        cls,
+        target: Transport | str,
+        *,
+        deadlines: Deadlines = _DEFAULT_DEADLINES,
+        max_in_flight: int = DEFAULT_MAX_IN_FLIGHT,
+    ) -> "SpeechSession":
+        """A session whose end is the caller's to see to, with `close`. Otherwise like `connect`."""
+        transport = WebSocketTransport(target) if isinstance(target, str) else target
+        return await cls._open(transport, deadlines, max_in_flight)
+
+    async def close(self, *, in_order: bool = True) -> None:
+        """End the session: with `close` and up to `close_s` for the server's goodbye, or by dropping the connection.
+
+        A cancellation meanwhile takes effect afterwards. Harmless a second time.
+        """
+        if not self._saying_goodbye:
+            await to_the_end(self._close(in_order=in_order))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more can be asked: nothing has ended the session so far."""
+        return self._failure is None and not self._saying_goodbye
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the server said of itself when the session was opened."""
+        return self._capabilities
 
     @property
     def in_flight(self) -> tuple[str, ...]:
@@ -238,7 +267,7 @@ class SpeechSession:
                 await session._first_answer()
         except BaseException as error:
             if session is not None:
-                await to_the_end(session._close(in_order=False))
+                await session.close(in_order=False)
             if isinstance(error, TimeoutError) and limit.expired():
                 raise SpeechTimeoutError(
                     "connection",
@@ -252,7 +281,7 @@ class SpeechSession:
         await self._outbox.put(render_message(Hello()))
         answer: asyncio.Future[Capabilities] = self._loop.create_future()
         self._hellos.append(answer)
-        await answer
+        self._capabilities = await answer
 
     async def _close(self, *, in_order: bool) -> None:
         """End the session; bounded by twice `close_s`, or at once where it need not be orderly."""

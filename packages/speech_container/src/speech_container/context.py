@@ -38,8 +38,11 @@ class TextContext:
         """All that has come."""
         return "".join((*self._cut, *self._uncut))
 
-    def feed(self, delta: str) -> list[Sentence]:
-        """The sentences that `delta` completes. Raises `Refusal`, and takes none of it, past the limit."""
+    def feed(self, delta: str, *, cut: bool = False) -> list[Sentence]:
+        """The sentences that `delta` completes. Raises `Refusal`, and takes none of it, past the limit.
+
+        `cut`: what has come ends here, so all that was held back comes out, and what follows begins anew.
+        """
         if self._chars + len(delta) > self._max_chars:
             raise Refusal(
                 ErrorCode.TEXT_TOO_LONG,
@@ -47,7 +50,8 @@ class TextContext:
             )
         self._chars += len(delta)
         self._uncut.append(delta)
-        return self._place(self._chunker.feed(delta))
+        pieces = self._chunker.feed(delta)
+        return self._place(pieces + self._chunker.flush() if cut else pieces)
 
     def flush(self) -> list[Sentence]:
         """The text is over: what is left of it."""

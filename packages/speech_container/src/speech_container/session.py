@@ -198,7 +198,7 @@ class Session:
     def _extend(self, context: _OpenContext, message: Text) -> list[Speak]:
         context.last_text_s = self._clock()
         try:
-            sentences = context.text.feed(message.delta)
+            sentences = context.text.feed(message.delta, cut=message.cut)
         except Refusal as refusal:
             return self._fault(context, refusal.event(message.context_id))
         if message.flush:

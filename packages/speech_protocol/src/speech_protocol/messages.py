@@ -57,12 +57,14 @@ class Text:
     """Text as it is written; the server assembles sentences. `options` counts on a context's first message only.
 
     A context is answered as one request whose `request_id` is `context_id`. `flush`: this is the end of its text.
+    `cut`: what has come is a whole piece, to be spoken without waiting for what follows.
     """
 
     context_id: str
     delta: str
     flush: bool = False
     options: VoiceOptions = VoiceOptions()
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def render_message(message: ClientMessage) -> str:
             fields |= {"request_timestamp": message.request_timestamp} | _option_fields(message.options)
         case Text():
             fields = {"type": "text", "context_id": message.context_id, "delta": message.delta}
-            fields |= {"flush": message.flush or None} | _option_fields(message.options)
+            fields |= {"flush": message.flush or None, "cut": message.cut or None} | _option_fields(message.options)
         case Cancel():
             fields = {"type": "cancel", "request_id": message.request_id, "context_id": message.context_id}
             fields |= {"played_s": message.played_s}
@@ -248,7 +250,7 @@ def _read_text(reader: FieldReader, max_text_chars: int) -> Text:
         raise reader.error('"context_id" is missing; it says which text the delta belongs to')
     delta = reader.string("delta") or ""
     _check_length(reader, delta, max_text_chars)
-    return Text(context_id, delta, reader.flag("flush"), _read_options(reader, "pcm"))
+    return Text(context_id, delta, reader.flag("flush"), _read_options(reader, "pcm"), reader.flag("cut"))
 
 
 def _read_options(reader: FieldReader, default_format: AudioFormat) -> VoiceOptions:
