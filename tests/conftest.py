@@ -28,7 +28,7 @@ async def tone_stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def kokoro_stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LocalStack]:
     """The real voice, without an agent."""
-    async with start(tmp_path_factory.mktemp("logs"), "onnx", None) as stack:
+    async with start(tmp_path_factory.mktemp("logs"), "auto", None) as stack:
         yield stack
 
 

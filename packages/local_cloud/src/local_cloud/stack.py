@@ -47,7 +47,7 @@ class StackSettings:
     """
 
     model: LanguageModel | None = None
-    engine: str = "onnx"
+    engine: str = "auto"
     weights: Path | None = None
     logs: Path = Path("out/logs")
     look_ahead_s: float | None = None

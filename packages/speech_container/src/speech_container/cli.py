@@ -20,7 +20,7 @@ def speech_container() -> None:
 @app.command()
 def serve(
     engine: Annotated[
-        str | None, typer.Option(help=f"{', '.join(ENGINE_NAMES)}. (default: $SPEECH_ENGINE or onnx)", metavar="NAME")
+        str | None, typer.Option(help=f"{', '.join(ENGINE_NAMES)}. (default: $SPEECH_ENGINE or auto)", metavar="NAME")
     ] = None,
     weights: Annotated[
         Path | None,

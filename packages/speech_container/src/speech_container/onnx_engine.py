@@ -4,10 +4,6 @@ The export gives audio only, but the durations are inside it: `/encoder/Cast_out
 second output costs nothing and is added without a parser: by protobuf's merge rule a message that is followed by the
 bytes of another one is the two merged, so appending `ModelProto{graph{output{name}}}` appends one entry to
 `graph.output`.
-
-Memory patterns keep a plan for every input length that was seen, so they are off. The arena is on: over 40 lengths in
-random order the process then stayed at 400 MB and took 0.63 CPU-seconds a second of audio; without the arena it swung
-between 330 and 600 MB and took 0.68. Threads do not spin while they wait: the event loop runs on the same cores.
 """
 
 from collections.abc import Sequence
@@ -18,6 +14,7 @@ import numpy as np
 
 from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, MAX_TOKENS, Utterance, Waveform
 from .errors import EngineFailed, EngineUnavailable
+from .onnx_session import open_session
 
 DURATIONS_OUTPUT: Final = "/encoder/Cast_output_0"
 _MODEL_GRAPH: Final = 7  # field numbers of onnx.proto3: ModelProto.graph, GraphProto.output, ValueInfoProto.name
@@ -38,19 +35,11 @@ class OnnxEngine:
 
     def load(self) -> None:
         """Build the session; about a second. Raises `EngineUnavailable`."""
-        import onnxruntime  # here, because the tone engine need not wait 0.2 s for it
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.inter_op_num_threads = 1
-        options.enable_mem_pattern = False
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             model = with_output(self._model.read_bytes(), DURATIONS_OUTPUT)
-            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises unrelated classes, one a status code
-            raise EngineUnavailable(f"onnxruntime cannot load {self._model}: {error}") from error
+        except OSError as error:
+            raise EngineUnavailable(f"{self._model}: cannot be read ({error.strerror})") from error
+        self._session = open_session(model, threads=self._threads, name=str(self._model))
 
     def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
         """One waveform an utterance, made one after the other."""

@@ -31,7 +31,7 @@ from .measured_engine import MeasuredEngine
 from .narration import Narrator, Script
 from .session import MAX_TEXT_CONTEXTS
 from .settings import Settings
-from .studio import Studio, open_studio
+from .studio import Studio, open_studio, with_engine
 from .synthesis import Recitation, Synthesis, busy
 from .telemetry import Telemetry
 from .voices import VoiceCard
@@ -58,8 +58,8 @@ class Service:
     """One engine with its narrator, from loading to draining. All methods are for the event loop."""
 
     def __init__(self, settings: Settings, open_studio: Callable[[Settings], Studio] = open_studio) -> None:
-        self.settings = settings
-        self.telemetry = Telemetry(settings, lambda: self.waiting_segments)
+        self.settings = with_engine(settings)
+        self.telemetry = Telemetry(self.settings, lambda: self.waiting_segments)
         self.memory = Memory()
         self._open_studio = open_studio
         self.state = State.LOADING

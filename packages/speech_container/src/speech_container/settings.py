@@ -16,7 +16,7 @@ from speech_protocol import DEFAULT_FRAME_BYTES, DEFAULT_MAX_TEXT_CHARS
 
 from .errors import SettingsInvalid
 
-EngineName = Literal["onnx", "tone", "torch"]
+EngineName = Literal["auto", "openvino", "onnx", "torch", "tone"]
 LogLevel = Literal["text", "debug", "info", "warning", "error"]
 MetricsForm = Literal["prometheus", "emf"]
 ENGINE_NAMES: Final[tuple[EngineName, ...]] = get_args(EngineName)
@@ -35,8 +35,9 @@ def _setting(default: Any, low: float | None = None, high: float | None = None) 
 class Settings:
     """How one server runs. Defaults suit a laptop; the image sets the host."""
 
-    engine: EngineName = "onnx"
-    """onnx (Kokoro on the CPU), torch (Kokoro on kokoro's own modules), or tone (beeps, for tests)."""
+    engine: EngineName = "auto"
+    """openvino (Kokoro on the CPU, in bfloat16 where the processor multiplies it), onnx (Kokoro on any CPU), torch (on
+    kokoro's own modules), tone (beeps, for tests), or auto: openvino where that is the faster one, else onnx."""
     weights: Path | None = None
     """A prepared weights directory. None: /opt/ml/model where that holds one, else the packaged weights."""
     host: str = "127.0.0.1"

@@ -5,15 +5,17 @@ So the two run side by side, and neither counts before both have succeeded. The 
 tenth of a second: no library ever parses bytes that are not the promised ones.
 """
 
-import importlib.util
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .engine import Engine
+from .engine_choice import EXTRAS, chosen_engine, installed_engines
 from .errors import EngineUnavailable
 from .narration import Narrator
+from .processor import multiplies_bfloat16
 from .settings import Settings
 from .spelling import Spelling, SpellingFrontEnd
 from .tone_engine import ToneEngine
@@ -38,17 +40,18 @@ class Studio:
 
 def open_studio(settings: Settings) -> Studio:
     """Blocking. Raises `EngineUnavailable`, `kokoro_weights.WeightsError` or `speech_text.SpeechTextError`."""
+    settings = with_engine(settings)
     if settings.engine == "tone":
         return Studio(ToneEngine(), Narrator(SpellingFrontEnd(), Spelling(), VoiceBook.of_tones()), ())
     if settings.engine not in installed_engines():
-        advice = "; install the extra `speech-container[torch]`" if settings.engine == "torch" else ""
+        advice = f"; install the extra `{EXTRAS[settings.engine]}`" if settings.engine in EXTRAS else ""
         raise EngineUnavailable(
             f"the {settings.engine} engine is not in this installation, which has {' and '.join(installed_engines())}"
             f"{advice}"
         )
     from speech_text import FrontEnd
 
-    weights = open_weights(settings.weights, safetensors=settings.engine == "torch")
+    weights = open_weights(settings)
     weights.verify()
     engine = _engine(settings, weights)
     front_end = FrontEnd(weights.vocabulary)
@@ -56,34 +59,59 @@ def open_studio(settings: Settings) -> Studio:
     return Studio(engine, narrator, (lambda: front_end.load(WARM_LANGUAGE),))
 
 
-def open_weights(given: Path | None, *, safetensors: bool = False) -> "WeightsDirectory":
-    """The directory that was given, the platform's, or the packaged weights. Raises `kokoro_weights.WeightsError`.
+def with_engine(settings: Settings) -> Settings:
+    """The settings with an engine's own name in place of `auto`."""
+    return dataclasses.replace(settings, engine=chosen_engine(settings, given_weights(settings)))
 
-    `safetensors`: the packaged ones get a safetensors model too; the others hold what they hold.
+
+def given_weights(settings: Settings) -> Path | None:
+    """The directory that was set, or the platform's; None where the packaged weights are used."""
+    if settings.weights is not None:
+        return settings.weights
+    return PLATFORM_WEIGHTS if (PLATFORM_WEIGHTS / "manifest.json").is_file() else None
+
+
+def open_weights(settings: Settings) -> "WeightsDirectory":
+    """The weights that the settings name, the packaged ones with what the engine needs.
+
+    Raises `kokoro_weights.WeightsError`.
     """
     from kokoro_weights import WeightsDirectory, prepare
 
+    given = given_weights(settings)
     if given is not None:
         return WeightsDirectory.open(given)
-    if (PLATFORM_WEIGHTS / "manifest.json").is_file():
-        return WeightsDirectory.open(PLATFORM_WEIGHTS)
-    return prepare("packages", safetensors=safetensors)
-
-
-def installed_engines() -> tuple[str, ...]:
-    """The engines that this installation can run."""
-    needs = {"onnx": ("onnxruntime",), "tone": (), "torch": ("kokoro", "safetensors", "torch")}
-    return tuple(name for name, modules in needs.items() if all(map(importlib.util.find_spec, modules)))
+    return prepare("packages", safetensors=settings.engine == "torch", stages=settings.engine == "openvino")
 
 
 def _engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
-    if settings.engine == "torch":
-        return _torch_engine(settings, weights)
+    match settings.engine:
+        case "torch":
+            return _torch_engine(settings, weights)
+        case "openvino":
+            return _openvino_engine(settings, weights)
+        case _:
+            return _onnx_engine(settings, weights)
+
+
+def _onnx_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
     from .onnx_engine import OnnxEngine  # here: only where it is asked for
 
     if weights.onnx_model is None:
         raise EngineUnavailable(f"the onnx engine needs an ONNX model, and the weights in {weights.path} have none")
     return OnnxEngine(weights.onnx_model, threads=settings.engine_threads)
+
+
+def _openvino_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
+    from .openvino_engine import OpenVinoEngine
+
+    if weights.text_stage is None or weights.frame_stage is None:
+        raise EngineUnavailable(
+            f"the openvino engine needs the model in stages, and the weights in {weights.path} have none; "
+            "make a directory that has them: `kokoro-weights prepare --directory DIR`"
+        )
+    bfloat16 = multiplies_bfloat16()
+    return OpenVinoEngine(weights.text_stage, weights.frame_stage, threads=settings.engine_threads, bfloat16=bfloat16)
 
 
 def _torch_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
