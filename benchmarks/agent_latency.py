@@ -18,6 +18,8 @@ import json
 import os
 import statistics
 import tempfile
+import time
+import urllib.error
 import urllib.request
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,6 +52,7 @@ LENGTHS: Final = (1, 4, 12)
 TARGETS: Final = {(20, 4): 0.5, (20, 12): 0.2}
 BEGIN, END = "<!-- latency -->", "<!-- /latency -->"
 PATIENCE_S: Final = 120.0
+TRIES: Final = 20
 COLOURS: Final = {"batch": "#8a8f98", "bidi": "#2a6f97", "bidi, first clause": "#f2a541"}
 
 
@@ -113,8 +116,15 @@ async def first_audio_s(caller: AgentCaller, prompt: str, mode: str) -> float:
 def until_idle(stack: LocalStack) -> None:
     """A word of one's own is spoken once the engine has ended what it was at."""
     body = json.dumps({"text": "Yes.", "stream": False}).encode()
-    with urllib.request.urlopen(f"{stack.speech.url}/invocations", body, timeout=PATIENCE_S) as answer:
-        answer.read()
+    for _ in range(TRIES):
+        try:
+            with urllib.request.urlopen(f"{stack.speech.url}/invocations", body, timeout=PATIENCE_S) as answer:
+                answer.read()
+        except urllib.error.HTTPError as error:  # busy: what was asked for last has not ended
+            time.sleep(float(error.headers.get("Retry-After", 1)))
+        else:
+            return
+    raise SystemExit("the speech server does not come to rest")
 
 
 @contextlib.contextmanager

@@ -49,6 +49,7 @@ class ScriptedVoice:
     `refuse`: the error that a context gets instead of audio, `refusals` times. `hold`: a text → what is waited for
     after its first frame. `die_at`: the text after whose first frame the connection breaks (or which `hold` holds up
     to then), `deaths` times; `die_before`: the same before its words. `cancels`: it stops every text by itself.
+    `complaint`: what it says, of no context, when text comes.
     """
 
     refuse: ErrorEvent | None = None
@@ -58,6 +59,7 @@ class ScriptedVoice:
     die_before: str | None = None
     deaths: int = 1_000
     cancels: bool = False
+    complaint: ErrorEvent | None = None
     deadlines: Deadlines = field(default_factory=Deadlines)
     keeping: Keeping = field(default_factory=Keeping)
     clock: Callable[[], float] = time.monotonic
@@ -145,6 +147,8 @@ class _VoiceSession:
             voice.keeps_alive.set()
         if context_id in self._refused:
             return
+        if voice.complaint is not None and message.delta:
+            await self._peer.send_event(voice.complaint)
         if piece := message.delta.strip():
             voice.texts.append(piece)
             self._said.put_nowait((context_id, piece, len(self._written[context_id])))

@@ -132,6 +132,27 @@ async def test_a_caller_that_does_not_read_is_let_go(caplog: pytest.LogCaptureFi
     assert "the caller does not read" in [record.message for record in caplog.records]
 
 
+async def test_a_caller_that_does_not_read_slows_its_own_model_and_nobody_else() -> None:
+    long_text, other_text = ScriptedText(["word. " * 500] * 500), ScriptedText([FIRST])
+    made = iter([(services(long_text), ScriptedVoice()), (services(other_text), ScriptedVoice())])
+    async with serving(Served(lambda: next(made))) as running, calling(running.url, {"prompt": "Go on"}) as call:
+        async with contextlib.aclosing(call.events()) as unread:
+            await anext(unread)
+            await until_it_waits(long_text, running.url)
+            events = await ask(running.url, {"prompt": "Why?"})
+        assert events[-1]["type"] == "agent_end"
+        assert long_text.taken < 100
+
+
+async def until_it_waits(text: ScriptedText, url: str) -> None:
+    """Until the model is asked for no more, while others are served."""
+    taken = -1
+    while text.taken != taken:
+        taken = text.taken
+        for _ in range(20):
+            await ping(url)
+
+
 async def test_a_caller_that_hangs_up_ends_model_voice_and_tasks(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     turns: list[tuple[ScriptedText, ScriptedVoice]] = []

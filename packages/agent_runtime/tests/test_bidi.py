@@ -190,6 +190,14 @@ async def test_word_times_say_where_the_words_stand_in_the_text_of_the_answer() 
     assert [text[word.start_char : word.end_char] for word in words] == text.split()
 
 
+async def test_words_before_a_code_block_have_their_places_in_the_text_too() -> None:
+    deltas = ["It is so:\n```\nx = 1\n```\nThat is all. Bye."]
+    events = await collect(ask_bidi(ScriptedText(deltas), ScriptedVoice()))
+    words = [word for event in events if isinstance(event, SentenceTimestamps) for word in event.words]
+    assert [word.word for word in words] == ["It", "is", "so:", "That", "is", "all.", "Bye."]
+    assert [deltas[0][word.start_char : word.end_char] for word in words] == [word.word for word in words]
+
+
 async def test_word_times_of_a_sentence_come_before_its_audio() -> None:
     kinds = types_of(await collect(ask_bidi(ScriptedText(DELTAS), ScriptedVoice())))
     told = [kind for kind in kinds if kind in ("timestamps", "audio_chunk")]

@@ -72,3 +72,4 @@ def test_a_sentence_knows_where_it_stands_in_the_text() -> None:
     timeline.wrote("No. No.  Yes.")
     places = [timeline.add(sentence) for sentence in ("No.", "No.", "Yes.")]
     assert [(timeline.start_char(place), timeline.end_char(place)) for place in places] == [(0, 3), (4, 7), (9, 13)]
+    assert [timeline.start_char(2, part) for part in ("Yes.", "s.", "no slice")] == [9, 11, 9]

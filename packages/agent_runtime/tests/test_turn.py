@@ -202,6 +202,17 @@ async def test_an_answer_that_is_delivered_but_not_played_can_be_interrupted() -
     assert done.interrupt(5.0) is None
 
 
+async def test_an_interruption_may_come_while_the_last_event_is_on_its_way() -> None:
+    conversation = conversation_with(ScriptedVoice())
+    taken = Taken(turn(ScriptedText([ANSWER]), conversation))
+    await taken.until(lambda seen: bool(seen) and isinstance(seen[-1], AgentEnd))
+    taken.turn.interrupt(CHAR_S * len("The sky"))
+    (cancelled,) = await taken.rest()
+    assert isinstance(cancelled, AgentCancelled)
+    assert cancelled.text_spoken == "The sky"
+    assert remembered(conversation) == ["Why?", "The sky", "And now?"]
+
+
 async def test_what_was_played_to_the_end_has_been_spoken_with_all_that_makes_no_sound() -> None:
     text = f"{FIRST}\n```\nx = 1\n```"
     conversation = conversation_with(ScriptedVoice())

@@ -119,6 +119,13 @@ async def test_a_server_that_shuts_down_is_left_for_another_one(refusals: int) -
     assert errors_of(events) == ([] if refusals == 1 else [AgentErrorCode.SPEECH_FAILED])
 
 
+async def test_an_error_that_names_no_context_costs_the_session() -> None:
+    voice = ScriptedVoice(complaint=ErrorEvent.of(ErrorCode.INVALID_MESSAGE, "what?"))
+    events = await collect(ask_bidi(ScriptedText(DELTAS), voice))
+    assert errors_of(events) == ["invalid_message"]
+    assert voice.transport.open_connections == 0
+
+
 async def test_what_the_server_will_not_do_is_not_asked_again() -> None:
     voice = ScriptedVoice(refuse=ErrorEvent.of(ErrorCode.VOICE_UNKNOWN, "there is no such voice"))
     events = await collect(ask_bidi(ScriptedText(DELTAS), voice))

@@ -103,6 +103,11 @@ class Recital:
             raise ValueError("audio came when all pieces had been heard")
         return self._pieces[0].place
 
+    @property
+    def text(self) -> str:
+        """The text of the piece in hand, in which its words have their places."""
+        return self._pieces[0].text
+
     def reach(self, words: Sequence[WordTime]) -> list[int]:
         """The audio of these words is next. Returns the places that are over by that."""
         self._has_word_times = True

@@ -72,9 +72,9 @@ class Timeline:
         self._start_chars.append(start)
         return len(self._sentences) - 1
 
-    def start_char(self, place: int) -> int:
-        """Where in the answer's text the sentence begins."""
-        return self._start_chars[place]
+    def start_char(self, place: int, part: str = "") -> int:
+        """Where in the answer's text the sentence begins, or a part of it that is a slice."""
+        return self._start_chars[place] + max(0, self._sentences[place].text.find(part))
 
     def end_char(self, place: int) -> int:
         """Where in the answer's text the sentence ends."""

@@ -206,7 +206,7 @@ class Turn:
             return
         self._is_over = True
         text = self._timeline.text
-        if not self._is_whole:
+        if self._is_interrupted or not self._is_whole:
             text = text[: self._chars_heard(self._heard_s())]
         if not text and not self._is_interrupted:
             return  # nothing came of it: as if it had not been asked

@@ -234,7 +234,7 @@ class Voice:
         async with contextlib.aclosing(session.events()) as events:
             async for item in events:
                 if item.request_id is None and isinstance(item.event, ErrorEvent):
-                    return SpeechRequestError.of(item.event)
+                    raise SpeechRequestError.of(item.event)  # of no context: what this one will come to is not known
                 if self._context is None or item.request_id != self._context.id:
                     continue  # of an answer that was interrupted
                 match item.event:
@@ -275,7 +275,7 @@ class Voice:
 
     async def _tell_words(self, words: Sequence[WordTime]) -> None:
         place = self._recital.place
-        start_char = self._timeline.start_char(place)
+        start_char = self._timeline.start_char(place, self._recital.text)
         told = tuple(_moved(word, start_char) for word in self._recital.words(words))
         for word in told:
             self._transcript.mark(word.end_s, word.end_char)
