@@ -1,5 +1,10 @@
-"""Whole stacks for the tests that cross packages: one for a module, with the beeps or with Kokoro."""
+"""Whole stacks for the tests that cross packages: one for a module, with the beeps or with Kokoro.
 
+`VOICE_TEST_SPEECH_URL` puts them in front of a speech server that runs already, with the engine that the tests want: so
+`make test-images` passes the contract to a container.
+"""
+
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,4 +46,5 @@ async def torch_stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 
 def start(logs: Path, engine: str, model: ScriptModel | None) -> LocalStack:
     """A stack to be entered."""
-    return LocalStack(StackSettings(model=model, engine=engine, logs=logs), silent_step)
+    served = os.environ.get("VOICE_TEST_SPEECH_URL")
+    return LocalStack(StackSettings(model=model, engine=engine, logs=logs, speech_url=served), silent_step)

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from local_cloud.stack import LocalStack, StackSettings
 from speech_protocol import (
     ErrorCode,
     SseDecoder,
@@ -24,7 +23,7 @@ from speech_protocol import (
 )
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.conftest import silent_step
+from tests.conftest import start
 
 pytestmark = pytest.mark.slow
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
@@ -52,8 +51,7 @@ def rows(heading: str) -> list[list[str]]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    settings = StackSettings(model=None, engine="tone", logs=tmp_path_factory.mktemp("logs"))
-    async with LocalStack(settings, silent_step) as stack:
+    async with start(tmp_path_factory.mktemp("logs"), "tone", None) as stack:
         yield stack.speech.url
 
 

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ _OWN_BUILDKIT: Final = 23
 _START_IT: Final = "start Docker (systemctl start docker, or Docker Desktop), or set CDK_DOCKER to another engine"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 Say = Callable[[str], None]
 
 
@@ -37,13 +38,14 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class ImageBuild:
-    """What to build: a Dockerfile's stage for a platform, from a context."""
+    """What to build: a Dockerfile's stage for a platform, from a context; `arguments` override the file's own."""
 
     context: Path
     dockerfile: Path
     target: str | None
     platform: str
     labels: Mapping[str, str]
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 class ContainerEngine:
@@ -77,8 +79,25 @@ class ContainerEngine:
             arguments += ["--target", build.target]
         for name, value in sorted(build.labels.items()):
             arguments += ["--label", f"{name}={value}"]
+        for name, value in sorted(build.arguments.items()):
+            arguments += ["--build-arg", f"{name}={value}"]
         more = {"BUILDKIT_PROGRESS": "plain"} | ({"DOCKER_BUILDKIT": "1"} if self._must_ask_for_buildkit() else {})
         self._follow([*arguments, str(build.context)], say, more)
+
+    def pull(self, image: str, platform: str, say: Say) -> str:
+        """Fetch an image; returns the digest that its registry has it under. Raises ToolFailed."""
+        self._follow(["pull", "--platform", platform, image], say, {})
+        done = self._run(["image", "inspect", "--format", "{{json .RepoDigests}}", image], _ASK_S)
+        repository = _repository(image)
+        try:
+            known = [str(each) for each in json.loads(done.stdout)] if done.returncode == 0 else []
+        except (TypeError, ValueError):
+            known = []
+        digests = [name.partition("@")[2] for name in known if name.partition("@")[0] == repository]
+        if len(digests) != 1 or not _DIGEST.fullmatch(digests[0]):
+            said = ", ".join(known) or _tail(done.stderr)
+            raise ToolFailed(f"{self.command} knows no digest that {image} has in its registry: {said}")
+        return digests[0]
 
     def log_in(self, host: str, user: str, password: str) -> None:
         """Log in to a registry; the password goes through standard input."""
@@ -146,3 +165,10 @@ class ContainerEngine:
 
 def _tail(text: str) -> str:
     return " | ".join(line.strip() for line in text.splitlines() if line.strip())[-500:] or "it gave no reason"
+
+
+def _repository(image: str) -> str:
+    """An image's name without its tag or digest; a colon before the last slash is a port."""
+    name = image.partition("@")[0]
+    head, slash, last = name.rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"

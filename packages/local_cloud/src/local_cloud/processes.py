@@ -24,6 +24,24 @@ START_S = 60.0  # importing everything from a cold disk on two cores has taken 2
 LOG_TAIL_BYTES = 8192
 
 
+class RunningService:
+    """One that somebody else started and will end: a container, say. `url` is where it listens."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name = name
+        self.url = url.rstrip("/")
+        self.where_it_logs = "whoever started it has its log"
+
+    async def wait(self) -> int:
+        """It does not end, as far as can be seen from here."""
+        ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        return await ended
+
+    def last_log_line(self) -> str:
+        """Nothing of its log is seen here."""
+        return ""
+
+
 class ServiceProcess:
     """One service in a process of its own. Use it as an async context manager; `url` is where it listens.
 
@@ -42,6 +60,7 @@ class ServiceProcess:
         self.name = name
         self.url = ""
         self.log_file = log_file
+        self.where_it_logs = f"its log is {log_file}"
         self._command = command
         self._environment = {**inherited(os.environ), "PYTHONUNBUFFERED": "1", **environment}
         self._start_s = start_s
@@ -73,7 +92,7 @@ class ServiceProcess:
         except TimeoutError as error:
             await self._stop()
             raise ServiceFailed(
-                f"{self.name} did not listen within {self._start_s:g} s; its log is {self.log_file}"
+                f"{self.name} did not listen within {self._start_s:g} s; {self.where_it_logs}"
             ) from error
         except BaseException:
             await self._stop()

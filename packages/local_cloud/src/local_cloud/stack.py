@@ -22,7 +22,7 @@ from local_cloud.caller import AgentCaller
 from local_cloud.certificates import Certificates, create_certificates
 from local_cloud.errors import ServiceFailed
 from local_cloud.language_model import LanguageModel
-from local_cloud.processes import ServiceProcess
+from local_cloud.processes import RunningService, ServiceProcess
 from local_cloud.sagemaker_bidirectional import BidirectionalSettings, SageMakerBidirectional
 from local_cloud.sagemaker_http import SageMakerHttp
 from local_cloud.signatures import Credentials
@@ -43,7 +43,8 @@ class StackSettings:
     """What to start. Port 0 is a free one; `weights` None means the prepared default; `model` None means no agent.
 
     `look_ahead_s`: seconds of audio that the container makes ahead of a listener, None for its own default. What goes
-    into a file has no listener, and need not wait for one.
+    into a file has no listener, and need not wait for one. `speech_url`: a container that runs already, with whatever
+    engine, weights and look-ahead it was given; none is started.
     """
 
     model: LanguageModel | None = None
@@ -51,6 +52,7 @@ class StackSettings:
     weights: Path | None = None
     logs: Path = Path("out/logs")
     look_ahead_s: float | None = None
+    speech_url: str | None = None
     speech_port: int = 0
     bidirectional_port: int = 0
     sagemaker_port: int = 0
@@ -65,7 +67,7 @@ class LocalStack:
     `step` is called with what is being waited for. Raises `ServiceFailed` or `AddressInUse`, with nothing left running.
     """
 
-    speech: ServiceProcess
+    speech: ServiceProcess | RunningService
     bidirectional: SageMakerBidirectional
     sagemaker: SageMakerHttp
     bedrock: Bedrock | None = None
@@ -114,7 +116,9 @@ class LocalStack:
 
     async def until_a_service_ends(self) -> None:
         """Raises `ServiceFailed` when a child ends by itself; else waits for ever."""
-        children = [child for child in (self.speech, self.agent) if child is not None]
+        children: list[ServiceProcess | RunningService] = [self.speech]
+        if self.agent is not None:
+            children.append(self.agent)
         waits = {asyncio.create_task(child.wait()): child for child in children}
         try:
             ended, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -141,16 +145,11 @@ class LocalStack:
 
     async def _start_speech(self, life: AsyncExitStack) -> None:
         settings = self._settings
-        command = [_script("speech-container"), "serve", "--host", "127.0.0.1", "--port", str(settings.speech_port)]
-        command += ["--engine", settings.engine]
-        if settings.weights is not None:
-            command += ["--weights", str(settings.weights)]
-        with self._step("The speech container starts"):
-            ahead = {} if settings.look_ahead_s is None else {"SPEECH_LOOK_AHEAD_S": str(settings.look_ahead_s)}
-            speech = ServiceProcess(
-                "speech-container", command, environment=ahead, log_file=settings.logs / "speech-container.log"
-            )
-            self.speech = await life.enter_async_context(speech)
+        if settings.speech_url is not None:
+            self.speech = RunningService("speech-container", settings.speech_url)
+        else:
+            with self._step("The speech container starts"):
+                self.speech = await life.enter_async_context(self._speech_process())
         endpoints = {ENDPOINT_NAME: self.speech.url}
         self.bidirectional = await life.enter_async_context(
             SageMakerBidirectional(
@@ -165,6 +164,16 @@ class LocalStack:
         self.sagemaker = await life.enter_async_context(
             SageMakerHttp(endpoints, credentials=self.credentials, region=REGION, port=settings.sagemaker_port)
         )
+
+    def _speech_process(self) -> ServiceProcess:
+        settings = self._settings
+        command = [_script("speech-container"), "serve", "--host", "127.0.0.1", "--port", str(settings.speech_port)]
+        command += ["--engine", settings.engine]
+        if settings.weights is not None:
+            command += ["--weights", str(settings.weights)]
+        ahead = {} if settings.look_ahead_s is None else {"SPEECH_LOOK_AHEAD_S": str(settings.look_ahead_s)}
+        log_file = settings.logs / "speech-container.log"
+        return ServiceProcess("speech-container", command, environment=ahead, log_file=log_file)
 
     async def _start_agent(self, life: AsyncExitStack, model: LanguageModel) -> None:
         settings = self._settings
@@ -203,7 +212,7 @@ class LocalStack:
             )
         )
 
-    async def _ready(self, service: ServiceProcess) -> None:
+    async def _ready(self, service: ServiceProcess | RunningService) -> None:
         """Until its /ping says 200, as SageMaker waits for a container."""
         ended = asyncio.create_task(service.wait())
         answers = asyncio.create_task(_ping_until_healthy(service.url))
@@ -212,7 +221,7 @@ class LocalStack:
                 await asyncio.wait({ended, answers}, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError as error:
             raise ServiceFailed(
-                f"{service.name} was not ready within {READY_S:g} s; its log is {service.log_file}"
+                f"{service.name} was not ready within {READY_S:g} s; {service.where_it_logs}"
             ) from error
         finally:
             for task in (ended, answers):

@@ -14,6 +14,7 @@ from infra_common.content_tag import StagedContext, stage_context
 from infra_common.errors import PreconditionError
 from infra_common.image_store import ImageStore, StoredImage
 
+from speech_infra.base_image import BaseImage
 from speech_infra.catalogue import SpeechModel
 from speech_infra.target import Target
 
@@ -21,8 +22,10 @@ PLATFORM: Final = "linux/amd64"
 """Of SageMaker's g5 and c7i instances."""
 DOCKERFILE: Final = "packages/speech_container/Dockerfile"
 BIDIRECTIONAL_LABEL: Final = "com.amazonaws.sagemaker.capabilities.bidirectional-streaming"
+BASE_ARGUMENT: Final = "BASE_IMAGE"
 _MEMBERS: Final = ("en_core_web_sm", "kokoro_weights", "speech_container", "speech_protocol", "speech_text")
 """The workspace members that the server consists of; a test holds this to their pyproject files."""
+_FILES: Final = ("pyproject.toml", "uv.lock", "tools/uv-requirements.txt", "THIRD_PARTY.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class ImageRecipe:
     inputs: tuple[str, ...]
     dockerfile: str
     target: str | None
+    base: BaseImage | None = None
+    """What the Dockerfile's BASE_IMAGE is; None where it says so itself."""
 
     @classmethod
     def of(cls, root: Path, model: SpeechModel, dockerfile: Path | None = None) -> ImageRecipe:
@@ -45,7 +50,8 @@ class ImageRecipe:
         members = tuple(f"packages/{name}" for name in _MEMBERS)
         others = sorted((root / "packages").glob("*/pyproject.toml"))  # the lock speaks of every member
         pyprojects = tuple(path.relative_to(root).as_posix() for path in others)
-        return cls(root, ("pyproject.toml", "uv.lock", *members, *pyprojects), DOCKERFILE, model.image_target)
+        base = BaseImage.read(root)
+        return cls(root, (*_FILES, *members, *pyprojects), DOCKERFILE, model.image_target, base)
 
     @contextmanager
     def staged(self) -> Iterator[StagedContext]:
@@ -72,6 +78,8 @@ def local_name(model: SpeechModel, tag: str) -> str:
 
 def build_image(target: Target, recipe: ImageRecipe, engine: ContainerEngine) -> str:
     """Build; returns the content tag. Raises PreconditionError or ToolFailed."""
+    if recipe.base is not None and recipe.base.digest is None:
+        target.console.note(f"{recipe.base.image} is not pinned: `speech-infra image pin` notes its digest")
     with recipe.staged() as context, target.console.step(f"build image {context.tag}") as say:
         build = ImageBuild(
             context=context.directory,
@@ -79,6 +87,7 @@ def build_image(target: Target, recipe: ImageRecipe, engine: ContainerEngine) ->
             target=recipe.target,
             platform=PLATFORM,
             labels={BIDIRECTIONAL_LABEL: "true"},
+            arguments={} if recipe.base is None else {BASE_ARGUMENT: recipe.base.reference},
         )
         engine.build(build, local_name(target.model, context.tag), say)
     return context.tag

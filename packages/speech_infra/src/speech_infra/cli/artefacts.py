@@ -1,4 +1,4 @@
-"""Verbs for what an endpoint is made of: weights prepare|sync, image build|push."""
+"""Verbs for what an endpoint is made of: weights prepare|sync, image build|push|pin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from speech_infra.cli.choices import DockerfileOption, WeightsOption, image_reci
 from speech_infra.cli.situation import DEFAULT_MODEL, ModelArgument, Situation, situated
 
 weights_app = typer.Typer(no_args_is_help=True, help="The model's weights: make them here, send them to the bucket.")
-image_app = typer.Typer(no_args_is_help=True, help="The server's image: build it here, push it to the repository.")
+image_app = typer.Typer(no_args_is_help=True, help="The server's image: build it here, push it, pin its base.")
 
 
 @weights_app.command("prepare", epilog="Example: speech-infra weights prepare kokoro-82m")
@@ -75,3 +75,23 @@ def image_push(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, dockerf
     stored = push_image(target, target.images, engine, tag)
     here.console.result({"tag": tag, "digest": stored.digest, "size_bytes": stored.size_bytes})
     here.console.line(f"{target.names.repository}@{stored.digest}")
+
+
+@image_app.command("pin", epilog="Example: speech-infra image pin")
+@situated
+def image_pin(*, here: Situation) -> None:
+    """Note the digest that the base image's tag has today; commit the file, and every build is from those bytes."""
+    from infra_common.container_engine import ContainerEngine
+
+    from speech_infra.base_image import NOTE, BaseImage
+    from speech_infra.images import PLATFORM
+
+    root = here.target(DEFAULT_MODEL).root
+    engine = ContainerEngine()
+    engine.info()
+    before = BaseImage.read(root)
+    with here.console.step(f"pull {before.image}") as say:
+        after = before.pinned(engine, PLATFORM, say)
+    after.write(root)
+    here.console.result({"image": after.image, "digest": after.digest, "before": before.digest, "note": NOTE})
+    here.console.line(f"{after.image}: {after.digest}" + (" (as before)" if after == before else f", in {NOTE}"))

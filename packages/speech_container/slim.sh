@@ -1,0 +1,19 @@
+#!/bin/sh
+# Takes out of an installation what a server never reads: symbols of extension modules, other packages' tests, C sources.
+# usage: slim.sh SITE_PACKAGES
+set -eu
+cd "$1"
+
+# Libraries that a wheel brings along (*.libs) are left alone: they were relinked, which strip does not always survive.
+for package in blis cymem murmurhash preshed spacy srsly thinc uvloop; do
+  find "$package" -name '*.so' -exec strip --strip-unneeded {} +
+done
+
+# numpy and onnxruntime import nothing of theirs; misaki and phonemizer have none.
+for package in blis joblib numpy onnxruntime preshed spacy srsly thinc; do
+  find "$package" -type d -name tests -prune -exec rm -rf {} +
+done
+for package in blis cymem murmurhash preshed spacy srsly thinc uvloop numpy; do
+  find "$package" -type f \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' \
+    -o -name '*.cpp' -o -name '*.cc' -o -name '*.a' \) -delete
+done
