@@ -10,7 +10,7 @@ import pytest
 
 from tests.behaviour.served import Served, served
 
-pytestmark = [pytest.mark.load, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.load, pytest.mark.timeout(7200)]
 
 MEBIBYTE = 1024 * 1024
 WORDS = "the kettle is on and it will take a minute or two so sit down "
