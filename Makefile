@@ -60,7 +60,7 @@ format: $(SETUP) ## Rewrite the code in the house format
 	@$(RUN) ruff check --fix .
 	@$(RUN) ruff format .
 
-bench: $(SETUP) ## Run every benchmark, the long ones in short (a quarter of an hour)
+bench: $(SETUP) ## Run every benchmark, the long ones in short (half an hour)
 	@missed=; for script in $(notdir $(basename $(wildcard benchmarks/*.py))); do \
 	  echo "== $$script"; $(RUN) python -m benchmarks.$$script || missed="$$missed $$script"; done; \
 	  [ -z "$$missed" ] || { echo "make: these missed a limit or failed:$$missed" >&2; exit 1; }
