@@ -49,7 +49,7 @@ class ScriptedVoice:
     `refuse`: the error that a context gets instead of audio, `refusals` times. `hold`: a text → what is waited for
     after its first frame. `die_at`: the text after whose first frame the connection breaks (or which `hold` holds up
     to then), `deaths` times; `die_before`: the same before its words. `cancels`: it stops every text by itself.
-    `complaint`: what it says, of no context, when text comes.
+    `complaint`: what it says, of no context, when text comes. `unasked`: what it says in a context without text.
     """
 
     refuse: ErrorEvent | None = None
@@ -60,6 +60,7 @@ class ScriptedVoice:
     deaths: int = 1_000
     cancels: bool = False
     complaint: ErrorEvent | None = None
+    unasked: Timestamps | bytes | None = None
     deadlines: Deadlines = field(default_factory=Deadlines)
     keeping: Keeping = field(default_factory=Keeping)
     clock: Callable[[], float] = time.monotonic
@@ -143,6 +144,8 @@ class _VoiceSession:
                 voice.refusals -= 1
                 self._refused.add(context_id)
                 await self._peer.send_event(dataclasses.replace(voice.refuse, request_id=context_id))
+            if voice.unasked is not None:
+                await self._say_unasked(context_id, voice.unasked)
         elif not message.delta and not message.flush:
             voice.keeps_alive.set()
         if context_id in self._refused:
@@ -155,6 +158,13 @@ class _VoiceSession:
         self._written[context_id] += message.delta
         if message.flush:
             self._said.put_nowait((context_id, None, 0))
+
+    async def _say_unasked(self, context_id: str, what: Timestamps | bytes) -> None:
+        await self._peer.send_event(SynthesisStart(context_id, "pcm", SAMPLE_RATE_HZ, "af_heart"))
+        if isinstance(what, bytes):
+            await self._peer.send(what)
+        else:
+            await self._peer.send_event(dataclasses.replace(what, request_id=context_id))
 
     async def speak(self) -> None:
         with contextlib.suppress(ConnectionClosed, SpeechSessionEnded):  # the listener has gone

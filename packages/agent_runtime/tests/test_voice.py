@@ -18,7 +18,7 @@ from agent_runtime.request import AgentRequest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from speech_client import Deadlines, Keeping
-from speech_protocol import ErrorCode, ErrorEvent
+from speech_protocol import ErrorCode, ErrorEvent, Timestamps, WordTime
 
 from packages.agent_runtime.tests.conftest import (
     ScriptedText,
@@ -124,6 +124,23 @@ async def test_an_error_that_names_no_context_costs_the_session() -> None:
     events = await collect(ask_bidi(ScriptedText(DELTAS), voice))
     assert errors_of(events) == ["invalid_message"]
     assert voice.transport.open_connections == 0
+
+
+@pytest.mark.parametrize("unasked", [b"ab", Timestamps("", (WordTime("What?", 0.0, 0.5, 0, 5),))])
+async def test_a_server_that_speaks_unasked_is_not_trusted(unasked: Timestamps | bytes) -> None:
+    voice = ScriptedVoice(unasked=unasked)
+    begin = asyncio.Event()
+    events = ask_bidi(ScriptedText([begin, *DELTAS]), voice)
+    seen = []
+    async with asyncio.timeout(10):
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, AgentErrorEvent):
+                break
+    begin.set()
+    seen += await collect(events)
+    assert errors_of(seen) == [AgentErrorCode.SPEECH_FAILED]
+    assert (text_of(seen), voice.sessions) == (ANSWER, 1)
 
 
 async def test_what_the_server_will_not_do_is_not_asked_again() -> None:
