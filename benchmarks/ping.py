@@ -1,6 +1,6 @@
 """How long `/ping` takes while the engine is busy with somebody's text all the time (SageMaker gives it 2 s).
 
-    uv run python benchmarks/ping.py [--engine onnx] [--pings 500] [--listeners 2]
+    uv run python -m benchmarks.ping [--engine onnx] [--pings 500] [--listeners 2]
 
 The client and the server share the machine's cores with the engine, so this is the worst case of a small machine.
 """
