@@ -20,7 +20,7 @@ INFRA_TESTS := packages/infra_common packages/speech_infra tests/infrastructure
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 
-.PHONY: help setup demo test test-load test-browser test-torch test-infra lint format bench results readme clean
+.PHONY: help setup demo test test-load test-browser test-torch test-infra test-images audit lint format bench results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q
 	@$(RUN) coverage report --fail-under=100 --skip-covered
-	@$(RUN) pytest packages tests --ignore packages/speech_protocol $(INFRA_TESTS:%=--ignore %)
+	@$(RUN) pytest packages tests --ignore packages/speech_protocol $(INFRA_TESTS:%=--ignore %) --ignore tests/images
 
 test-load: $(SETUP) ## Pass the tests under load, with the real voice and without (several minutes)
 	@$(RUN) pytest packages tests -m load
@@ -49,6 +49,12 @@ test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it i
 
 test-infra: $(INFRA_SETUP) ## Pass the deployment's tests, without AWS (needs Docker's engine and docker-registry)
 	@$(INFRA) $(RUN) pytest $(INFRA_TESTS) -m "infra or not infra"
+
+test-images: $(INFRA_SETUP) ## Build the cpu image and pass its tests, as root (needs docker.io, docker-registry, skopeo, mmdebstrap)
+	@$(INFRA) $(RUN) pytest tests/images -m images --timeout 900
+
+audit: $(INFRA_SETUP) ## Look for known holes and for licences in what the images ship (asks PyPI's advisories, and npm's)
+	@$(INFRA) $(RUN) python tools/audit.py
 
 lint: $(SETUP) ## Check style, format, types and the lock
 	@$(UV) lock --check
@@ -107,10 +113,10 @@ $(TORCH_SETUP): $(SETUP)
 	@touch $@
 
 $(INFRA_SETUP): $(SETUP) package-lock.json
-	@echo "Installing the deployment's packages in .venv-infra and node_modules (the first time about 300 MB) ..."
+	@echo "Installing the deployment's packages in .venv-infra and node_modules (the first time about 450 MB) ..."
 	@mkdir -p .tools
-	@if [ -t 2 ]; then $(INFRA) $(UV) sync --locked --group infra-test && npm ci --ignore-scripts; \
-	  else { $(INFRA) $(UV) sync --locked --group infra-test && npm ci --ignore-scripts; } >.tools/setup-infra.log 2>&1; fi || \
+	@if [ -t 2 ]; then $(INFRA) $(UV) sync --locked --group image-test && npm ci --ignore-scripts; \
+	  else { $(INFRA) $(UV) sync --locked --group image-test && npm ci --ignore-scripts; } >.tools/setup-infra.log 2>&1; fi || \
 	  { echo "make: the deployment's packages could not be installed (see .tools/setup-infra.log): the first set-up needs the network and npm; connect and run make again" >&2; \
 	    exit 1; }
 	@touch $@

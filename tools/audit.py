@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -23,11 +24,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+UV: Final = os.environ.get("UV", "uv")  # set by `uv run`; the one of make is not on the PATH
 ROOT: Final = Path(__file__).parents[1]
 ARGUED_IN: Final = ROOT / "docs" / "security.md"
 ARTEFACTS: Final = ROOT / "out" / "audit"
 LOCKS: Final = {
-    "cpu image": ("--package", "speech-container"),
+    "cpu image": ("--package", "speech-container", "--extra", "openvino"),
     "gpu image": ("--package", "speech-container", "--extra", "torch"),
     "agent": ("--package", "agent-runtime"),
     "deployment command": ("--package", "speech-infra"),
@@ -50,7 +52,7 @@ def python_advisories(name: str, chosen: tuple[str, ...]) -> Check:
     with tempfile.TemporaryDirectory() as folder:
         requirements = Path(folder) / "requirements.txt"
         export = [
-            "uv",
+            UV,
             "export",
             "--frozen",
             "--no-dev",

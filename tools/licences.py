@@ -11,6 +11,7 @@ an environment that has the packages: the default one for the `cpu` target, `.ve
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from packaging.requirements import Requirement
 
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENT: Final = ROOT / "THIRD_PARTY.md"
-TARGETS: Final = {"cpu": (), "gpu": ("--extra", "torch")}
+UV: Final = os.environ.get("UV", "uv")  # set by `uv run`; the one of make is not on the PATH
+TARGETS: Final = {"cpu": ("--extra", "openvino"), "gpu": ("--extra", "torch")}
 MACHINE: Final = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64", "os_name": "posix"}
 
 ALLOWED: Final = {
@@ -69,7 +71,7 @@ class Refused(Exception):
 def shipped(target: str) -> list[str]:
     """The names of the packages in an image, in alphabetical order, without the project's own."""
     command = [
-        *("uv", "export", "--frozen", "--no-dev", "--package", "speech-container", *TARGETS[target]),
+        *(UV, "export", "--frozen", "--no-dev", "--package", "speech-container", *TARGETS[target]),
         *("--no-hashes", "--no-header", "--no-annotate", "--no-emit-workspace"),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Takes out of an installation what a server never reads: symbols of extension modules, other packages' tests, C sources.
+# Takes out of an installation what a server never reads: symbols of extension modules, other packages' tests, C sources,
+# OpenVINO's plugins for devices that the image is not for.
 # usage: slim.sh SITE_PACKAGES
 set -eu
 cd "$1"
@@ -17,3 +18,8 @@ for package in blis cymem murmurhash preshed spacy srsly thinc uvloop numpy; do
   find "$package" -type f \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' \
     -o -name '*.cpp' -o -name '*.cc' -o -name '*.a' \) -delete
 done
+
+# The engine compiles for the CPU. cache.json is the GPU plugin's.
+if [ -d openvino/libs ]; then
+  rm -f openvino/libs/libopenvino_intel_gpu_plugin.so openvino/libs/libopenvino_intel_npu_plugin.so openvino/libs/cache.json
+fi
