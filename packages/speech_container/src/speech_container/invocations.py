@@ -11,7 +11,6 @@ import base64
 import contextlib
 import json
 import math
-import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
@@ -44,7 +43,7 @@ class Invocations:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; whichever ends first, the answer or the client's patience, ends the other."""
         observer = self._service.telemetry.observer(self._dialect.face, scope["headers"])
-        exchange = _Exchange(self._service, self._dialect, observer, send, time.monotonic())
+        exchange = _Exchange(self._service, self._dialect, observer, send, self._service.clock())
         with contextlib.ExitStack() as admission:
             try:
                 admission.enter_context(self._service.session(self._dialect.face))
@@ -118,7 +117,9 @@ class _Exchange:
 
     async def _deliver(self, invocation: Invocation, recitation: Recitation) -> None:
         request = invocation.synthesize
-        delivery = Delivery(self.request_id, request.options, arrived_s=self._arrived_s)
+        delivery = Delivery(
+            self.request_id, request.options, arrived_s=self._arrived_s, clock=self._service.clock
+        )
         parts = _parts(delivery, recitation)
         if not invocation.stream:
             times, encoded = await _gather(parts)
