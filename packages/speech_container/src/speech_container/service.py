@@ -72,7 +72,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.clock = clock
-        self.telemetry = Telemetry(settings, lambda: self.waiting_segments)
+        self.telemetry = Telemetry(settings, lambda: self.waiting_segments, lambda: self.running)
         self.memory = Memory()
         self._open_studio = open_studio
         self.state = State.LOADING
