@@ -1,10 +1,19 @@
 """Rates and memory."""
 
 import os
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from speech_container.limits import MEMORY_SHARE, Memory, RequestRate, read_allowed_bytes, read_resident_bytes
+from speech_container.limits import (
+    MEMORY_SHARE,
+    Memory,
+    RequestRate,
+    allow_descriptors,
+    read_allowed_bytes,
+    read_resident_bytes,
+)
 
 
 def test_a_minutes_requests_may_come_at_once_and_no_more() -> None:
@@ -55,3 +64,24 @@ def test_this_process_uses_less_than_it_may() -> None:
     assert resident is not None
     assert allowed is not None
     assert 1024 * 1024 < resident < allowed <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@pytest.fixture
+def descriptors() -> Iterator[tuple[int, int]]:
+    """The soft and the hard limit, which are there again afterwards."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield limits
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_a_soft_limit_on_descriptors_is_raised_as_far_as_needed(descriptors: tuple[int, int]) -> None:
+    _, hard = descriptors
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    assert allow_descriptors(300) == 300
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (300, hard)
+    assert allow_descriptors(200) == 300, "and is not lowered"
+
+
+def test_a_hard_limit_on_descriptors_is_told(descriptors: tuple[int, int]) -> None:
+    _, hard = descriptors
+    assert allow_descriptors(hard + 1) == hard

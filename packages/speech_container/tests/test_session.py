@@ -243,6 +243,30 @@ def test_a_bad_message_ends_its_context_and_no_other() -> None:
     assert spoken(text(session, "!", "good", flush=True)) == ["Hi there!"]
 
 
+@pytest.mark.parametrize(
+    "last",
+    [{"delta": "x" * 60}, {"delta": 5}, {"delta": "x" * 101}],
+    ids=["too long together", "malformed", "too long"],
+)
+def test_a_name_is_free_after_a_flush_that_came_with_a_fault(last: dict[str, Any]) -> None:
+    session = make()
+    first = text(session, "Hello there. " + "x" * 40)[0].turn
+    assert isinstance(say(session, type="text", context_id="c", flush=True, **last)[0], Speak)
+    (again,) = text(session, "Again.", flush=True)
+    assert again.turn is not first
+    assert spoken([again]) == ["Again."]
+
+
+def test_a_malformed_flush_of_a_context_that_has_ended_frees_its_name() -> None:
+    session = make()
+    text(session, "Well")
+    say(session, type="cancel")
+    session.answered()
+    assert say(session, type="text", context_id="c", delta=5, flush=True) == []
+    assert isinstance(session.head, ErrorEvent)
+    assert spoken(text(session, "Again.", flush=True)) == ["Again."]
+
+
 def test_an_idle_context_is_ended_and_says_so() -> None:
     clock = Clock()
     session = make(clock=clock)
@@ -358,6 +382,17 @@ def test_a_barge_in_for_all_is_about_the_answer_in_hand_where_there_is_one() -> 
     turn = begin(session, "2")
     assert say(session, type="cancel", played_s=1.5) == [Stop(turn)]
     assert say(session, type="cancel", played_s=1.5, request_id="1") != []
+
+
+@pytest.mark.parametrize("fields", [{"request_id": "2"}, {}], ids=["one", "all"])
+def test_a_second_barge_in_is_not_about_an_earlier_answer(fields: dict[str, str]) -> None:
+    session = make()
+    begin(session, "2")
+    heard(session, "2")
+    turn = begin(session, "2")
+    cancel = {"type": "cancel", "played_s": 1.5, **fields}
+    assert say(session, **cancel) == [Stop(turn)]
+    assert not [effect for effect in say(session, **cancel) if isinstance(effect, Send)]
 
 
 def test_what_was_heard_is_remembered_for_a_bounded_while() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from speech_container.delivery import Delivery
+from speech_container.dialect import InvocationsDialect
+from speech_container.invocations import Invocations
 from speech_container.service import Service
 from speech_container.settings import Settings
 from speech_protocol import Synthesize
@@ -35,6 +37,41 @@ def told(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
         for record in caplog.records
         if record.name == "speech_container.telemetry"
     ]
+
+
+async def test_text_that_comes_too_late_is_told_and_counts_for_no_request(start: Any) -> None:
+    running = await start()
+    async with running.session() as socket:
+        await socket.send(type="text", context_id="c", delta="Hello there. And")
+        await socket.send(type="cancel")
+        while (await socket.answer()).end["type"] != "synthesis_cancelled":
+            pass
+        assert (await socket.ask(type="text", context_id="c", delta=" so on.", flush=True)).end["code"] == "cancelled"
+    found = await numbers(running)
+    assert found["speech_errors_total(cancelled,websocket)"] == 1
+    requests = {name: value for name, value in found.items() if name.startswith("speech_requests_total")}
+    assert sum(requests.values()) == 1
+    assert found["speech_running_requests()"] == 0
+
+
+async def test_an_error_whose_client_hangs_up_counts_once(start: Any, caplog: pytest.LogCaptureFixture) -> None:
+    running = await start()
+    caplog.set_level(logging.INFO, "speech_container")
+    is_told = asyncio.Event()
+    said = iter([b"nonsense"])
+
+    async def receive() -> dict[str, Any]:
+        if (body := next(said, None)) is not None:
+            return {"type": "http.request", "body": body}
+        await is_told.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(_: Any) -> None:
+        is_told.set()
+        await asyncio.Event().wait()  # for ever: a client that takes nothing
+
+    await Invocations(running.service, InvocationsDialect())({"type": "http", "headers": []}, receive, send)
+    assert [line["code"] for line in told(caplog)] == ["invalid_json"]
 
 
 async def test_every_request_is_counted_once_whatever_becomes_of_it(start: Any) -> None:

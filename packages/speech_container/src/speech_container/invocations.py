@@ -3,7 +3,7 @@
 Nothing is sent before the first line of speech exists, so what goes wrong until then has its proper status. After
 that an audio stream that cannot be finished is cut off (no final chunk), because a short file that ends cleanly would
 pass for a whole one; an event stream says `error`. A client that hangs up stops its work before the engine's next
-step.
+step; one that does not read is hung up on (`connections`).
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import base64
 import contextlib
 import json
 import math
-import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
@@ -44,27 +43,18 @@ class Invocations:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; whichever ends first, the answer or the client's patience, ends the other."""
         observer = self._service.telemetry.observer(self._dialect.face, scope["headers"])
-        exchange = _Exchange(self._service, self._dialect, observer, send, time.monotonic())
+        exchange = _Exchange(self._service, self._dialect, observer, send, self._service.clock())
         with contextlib.ExitStack() as admission:
+            settings = self._service.settings
             try:
                 admission.enter_context(self._service.session(self._dialect.face))
-                body = await self._body(receive)
+                body = await read_body(receive, settings.max_message_bytes, settings.send_timeout_s)
             except Hangup:
                 return
             except Refusal as refusal:
                 await exchange.refuse(refusal.event(exchange.request_id), hang_up=True)
                 return
             await self._answer(exchange, body, receive)
-
-    async def _body(self, receive: Receive) -> bytes:
-        """Raises `Refusal` where it is too large or too slow, `Hangup` where the client went away."""
-        settings = self._service.settings
-        try:
-            async with asyncio.timeout(settings.send_timeout_s):
-                return await read_body(receive, settings.max_message_bytes)
-        except TimeoutError:
-            text = f"the request's body did not come within {settings.send_timeout_s:g} s"
-            raise Refusal(ErrorCode.REQUEST_STALE, text) from None
 
     async def _answer(self, exchange: "_Exchange", body: bytes, receive: Receive) -> None:
         answer = asyncio.create_task(exchange.answer(body), name="invocation")
@@ -89,11 +79,11 @@ class _Exchange:
         self._service = service
         self._dialect = dialect
         self._observer = observer
-        self._send_timeout_s = service.settings.send_timeout_s
         self._frame_bytes = service.settings.frame_bytes
         self._send = send
         self._arrived_s = arrived_s
         self._streaming = False
+        self._is_accounted = False
         self._heard: tuple[Delivery, Recitation] | None = None
 
     async def answer(self, body: bytes) -> None:
@@ -111,11 +101,12 @@ class _Exchange:
             await self.refuse(ErrorEvent.of(error.code, error.message, error.request_id or self.request_id))
         except Refusal as refusal:
             await self.refuse(refusal.event(self.request_id))
-        except TimeoutError:  # the client does not read
-            self.dropped()
 
     def dropped(self) -> None:
-        """The client went away, or does not read."""
+        """The client went away before it had all of its answer."""
+        if self._is_accounted:
+            return
+        self._is_accounted = True
         if self._streaming and self._heard is not None:
             self._ended(*self._heard, "dropped")
         else:
@@ -126,6 +117,7 @@ class _Exchange:
 
         `hang_up`: close the connection, because what the request still sends is not read.
         """
+        self._is_accounted = True
         self._observer.sent(event)
         headers: _Headers = [(b"connection", b"close")] if hang_up else []
         if event.retry_after_s is not None:
@@ -135,7 +127,7 @@ class _Exchange:
 
     async def _deliver(self, invocation: Invocation, recitation: Recitation) -> None:
         request = invocation.synthesize
-        delivery = Delivery(self.request_id, request.options, arrived_s=self._arrived_s)
+        delivery = Delivery(self.request_id, request.options, arrived_s=self._arrived_s, clock=self._service.clock)
         self._heard = (delivery, recitation)
         parts = _parts(delivery, recitation)
         if not invocation.stream:
@@ -157,6 +149,7 @@ class _Exchange:
         self._ended(delivery, recitation, "complete")
 
     def _ended(self, delivery: Delivery, recitation: Recitation, outcome: Outcome, code: str | None = None) -> None:
+        self._is_accounted = True
         self._observer.ended(delivery, recitation.script.text, outcome, queue_s=recitation.queue_s, code=code)
 
     async def _send_stream(self, content_type: bytes, parts: AsyncIterator[_Part]) -> None:
@@ -207,12 +200,20 @@ class _Exchange:
         await self._write(body, more=False)
 
     async def _write(self, body: bytes, *, more: bool = True) -> None:
-        async with asyncio.timeout(self._send_timeout_s):
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-async def read_body(receive: Receive, limit_bytes: int) -> bytes:
-    """The request's body. Raises `Refusal` (413) past the limit, `Hangup` where the client went away."""
+async def read_body(receive: Receive, limit_bytes: int, patience_s: float) -> bytes:
+    """The request's body. Raises `Refusal` past the limit (413) or its time (408), `Hangup` if the client is gone."""
+    try:
+        async with asyncio.timeout(patience_s):
+            return await _read_body(receive, limit_bytes)
+    except TimeoutError:
+        text = f"the body did not come within {patience_s:g} s of its request"
+        raise Refusal(ErrorCode.REQUEST_STALE, text) from None
+
+
+async def _read_body(receive: Receive, limit_bytes: int) -> bytes:
     body = bytearray()
     size = 0
     more = True

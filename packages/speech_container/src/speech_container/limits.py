@@ -7,6 +7,7 @@ at the memory that the process really uses.
 """
 
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -56,6 +57,19 @@ class Memory:
             return False
         resident = self._resident_bytes()
         return resident is not None and resident > MEMORY_SHARE * self.allowed_bytes
+
+
+def allow_descriptors(count: int) -> int:
+    """Let this process have so many descriptors, or as many as the system allows; how many it may have now.
+
+    A session is a descriptor, and the soft limit that shells and containers set is often 1024.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        return allowed
+    return soft if soft != resource.RLIM_INFINITY else count
 
 
 def read_resident_bytes(statm: Path = _STATM) -> int | None:

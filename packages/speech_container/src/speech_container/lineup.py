@@ -32,9 +32,10 @@ _PATIENCE_S: Final = 30.0
 class Entry:
     """One turn's place: sentences in, recitations out."""
 
-    def __init__(self, turn: Turn, recite: Recite) -> None:
+    def __init__(self, turn: Turn, recite: Recite, clock: Callable[[], float]) -> None:
         self._turn = turn
         self._recite = recite
+        self._clock = clock
         self._sentences: deque[Sentence] = deque()
         self._is_whole = False
         self._recitations: deque[tuple[Sentence, Recitation]] = deque()
@@ -109,14 +110,14 @@ class Entry:
     async def _recitation(self, sentence: Sentence, *, is_first: bool) -> Recitation | None:
         """None where a sentence of a context holds nothing to pronounce (a rule, an emoji): the rest goes on."""
         request = replace(self._turn.synthesize, text=sentence.text)
-        patience_ends_s = time.monotonic() + _PATIENCE_S
+        patience_ends_s = self._clock() + _PATIENCE_S
         while True:
             try:
                 return await self._recite(request)
             except Refusal as refusal:
                 if self._turn.context is not None and refusal.code is ErrorCode.TEXT_EMPTY:
                     return None
-                if is_first or refusal.code is not ErrorCode.BUSY or time.monotonic() > patience_ends_s:
+                if is_first or refusal.code is not ErrorCode.BUSY or self._clock() > patience_ends_s:
                     raise
                 await asyncio.sleep(refusal.retry_after_s or 0)
 
@@ -127,15 +128,16 @@ class Entry:
 
 
 class Lineup:
-    """`recite` queues one sentence for the session's listener."""
+    """`recite` queues one sentence for the session's listener. `clock`: seconds that never go back."""
 
-    def __init__(self, recite: Recite) -> None:
+    def __init__(self, recite: Recite, clock: Callable[[], float] = time.monotonic) -> None:
         self._recite = recite
+        self._clock = clock
         self._entries: asyncio.Queue[Entry] = asyncio.Queue()  # as many as the session has turns
 
     def enter(self, turn: Turn) -> Entry:
         """A place behind all others."""
-        entry = Entry(turn, self._recite)
+        entry = Entry(turn, self._recite, self._clock)
         self._entries.put_nowait(entry)
         return entry
 

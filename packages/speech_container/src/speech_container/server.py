@@ -17,16 +17,16 @@ import os
 import socket
 import sys
 import time
-from functools import partial
-from typing import Final, TextIO, cast
+from typing import Final, TextIO
 
 import uvicorn
 from kokoro_weights import WeightsError
 from speech_text import SpeechTextError
 
 from .app import build_app
-from .connection import Connection
+from .connections import PatientConfig
 from .errors import PortUnavailable, SpeechContainerError
+from .limits import allow_descriptors
 from .service import Service, State
 from .settings import Settings
 
@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 DRAIN_S: Final = 25.0  # SageMaker kills 30 s after SIGTERM
 SEND_BUFFER_BYTES: Final = 256 * 1024
 STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
+_OTHER_DESCRIPTORS: Final = 200  # connections that are no sessions, files, the listener
 _LAST_WORDS_S: Final = 0.5  # for telling requests that were given up
 _CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections to close
 
@@ -75,10 +76,9 @@ class SpeechServer(uvicorn.Server):
         self._began_s = time.monotonic()
         self._drain_until_s: float | None = None
         super().__init__(
-            uvicorn.Config(
+            PatientConfig(
                 build_app(self.service, self._loaded),
-                # Called like the class that it is a part of, which is all that uvicorn does with it.
-                http=cast(type[asyncio.Protocol], partial(Connection, head_timeout_s=service.settings.send_timeout_s)),
+                patience_s=service.settings.send_timeout_s,
                 log_config=None,
                 access_log=False,
                 lifespan="on",
@@ -137,6 +137,10 @@ class SpeechServer(uvicorn.Server):
 
 def serve(settings: Settings) -> None:
     """Serve until told to stop. Raises one of `STARTUP_ERRORS` where the server cannot start."""
+    needed = settings.max_sessions + _OTHER_DESCRIPTORS
+    if (allowed := allow_descriptors(needed)) < needed:
+        text = "this process may have %d open files, too few for %d sessions; raise `ulimit -n` or lower the limit"
+        logger.warning(text, allowed, settings.max_sessions)
     listener = bind(settings.host, settings.port)
     server = SpeechServer(Service(settings), announce=sys.stdout)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:

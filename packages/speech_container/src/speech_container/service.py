@@ -10,7 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from enum import Enum, auto
 from typing import Final
 
@@ -55,11 +55,24 @@ class State(Enum):
 
 
 class Service:
-    """One engine with its narrator, from loading to draining. All methods are for the event loop."""
+    """One engine with its narrator, from loading to draining. All methods are for the event loop.
 
-    def __init__(self, settings: Settings, open_studio: Callable[[Settings], Studio] = open_studio) -> None:
+    `clock`: seconds that never go back. `front_end`: where phonemes are made, one text at a time; a thread of its own
+    by default. `new_synthesis` makes what owns the engine.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        open_studio: Callable[[Settings], Studio] = open_studio,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        front_end: Executor | None = None,
+        new_synthesis: Callable[..., Synthesis] = Synthesis,
+    ) -> None:
         self.settings = with_engine(settings)
-        self.telemetry = Telemetry(self.settings, lambda: self.waiting_segments)
+        self.clock = clock
+        self.telemetry = Telemetry(self.settings, lambda: self.waiting_segments, lambda: self.running)
         self.memory = Memory()
         self._open_studio = open_studio
         self.state = State.LOADING
@@ -70,7 +83,8 @@ class Service:
         self._has_durations = False
         self._loads_for_nobody = False
         self._when_abandoned: set[Callable[[], None]] = set()
-        self._front_end_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="front-end")
+        self._front_end = front_end or ThreadPoolExecutor(max_workers=1, thread_name_prefix="front-end")
+        self._new_synthesis = new_synthesis
         self._narrator: Narrator | None = None
         self._synthesis: Synthesis | None = None
 
@@ -87,7 +101,7 @@ class Service:
 
     async def stop(self) -> None:
         """Let go of the engine and the threads."""
-        self._front_end_thread.shutdown(wait=False, cancel_futures=True)
+        self._front_end.shutdown(wait=False, cancel_futures=True)
         if self._synthesis is not None:
             await self._synthesis.stop()
 
@@ -156,11 +170,11 @@ class Service:
 
     def request_gate(self) -> Callable[[], None]:
         """For one session: `require_open`, which also raises `Refusal` for one request a minute too many."""
-        rate = RequestRate(self.settings.max_requests_per_minute, time.monotonic())
+        rate = RequestRate(self.settings.max_requests_per_minute, self.clock())
 
         def require_open() -> None:
             self.require_open()
-            if retry_after_s := rate.take(time.monotonic()):
+            if retry_after_s := rate.take(self.clock()):
                 limit = self.settings.max_requests_per_minute
                 text = f"a session may send {limit} requests a minute; try again later"
                 raise Refusal(ErrorCode.RATE_LIMITED, text, round(retry_after_s, 3))
@@ -231,12 +245,13 @@ class Service:
 
     async def _start(self, studio: Studio) -> None:
         settings = self.settings
-        synthesis = Synthesis(
+        synthesis = self._new_synthesis(
             MeasuredEngine(studio.engine, self.telemetry.step),
             max_waiting_segments=settings.max_waiting_segments,
             look_ahead_s=settings.look_ahead_s,
             max_wait_s=settings.max_wait_s,
             batch_window_s=settings.batch_window_ms / 1000,
+            clock=self.clock,
         )
         self._synthesis = synthesis
         codecs = asyncio.to_thread(encoders.offered_formats)  # the first call loads their libraries
@@ -260,7 +275,7 @@ class Service:
         self._preparing += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._front_end_thread, narrator.script, request)
+            return await loop.run_in_executor(self._front_end, narrator.script, request)
         except Refusal:
             raise
         except Exception:  # a front end's library may raise anything; its words are not for clients

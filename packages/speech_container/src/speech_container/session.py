@@ -8,7 +8,7 @@ once.
 
 A context whose input ends by a fault (a bad message, too much text, nothing for too long) speaks what came before it
 and ends with that error. The name of a context that ended before its flush stays taken until the flush comes: text that
-crossed the end on its way must not begin a context of its own.
+crossed the end on its way must not begin a context of its own. A flush counts also in a message that is at fault.
 """
 
 import time
@@ -200,7 +200,7 @@ class Session:
         try:
             sentences = context.text.feed(message.delta, cut=message.cut)
         except Refusal as refusal:
-            return self._fault(context, refusal.event(message.context_id))
+            return self._fault(context, refusal.event(message.context_id), is_flushed=message.flush)
         if message.flush:
             return self._finish(context, sentences)
         return [Speak(context.turn, tuple(sentences), is_all=False)]
@@ -222,24 +222,30 @@ class Session:
             return self._owe(event)
         context = self._open.get(error.context_id)
         if context is not None:
-            return list(self._fault(context, event))
-        self._remember(error.context_id, is_known=True)
+            return list(self._fault(context, event, is_flushed=error.ends_context))
+        if error.ends_context:
+            self._ended.pop(error.context_id, None)
+        else:
+            self._remember(error.context_id, is_known=True)
         return self._owe(event)
 
     def _cancel(self, message: Cancel) -> list[Effect]:
         """Cancelling what has ended, or never was, is no error: the answer and the cancel may cross on the way."""
-        turns = [turn for turn in self._turns() if _names(message, turn.request_id, turn.context is not None)]
+        named = [turn for turn in self._owed() if _names(message, turn.request_id, turn.context is not None)]
+        turns = [turn for turn in named if not turn.cancelled]
         for turn in turns:
             turn.played_s = message.played_s if turn is self.head else None
-        return self._stop(turns) if turns else self._cancel_past(message)
+        if turns:
+            return self._stop(turns)
+        return self._cancel_past(message, may_tell=not named)  # named: the answer to an earlier cancel is on its way
 
-    def _cancel_past(self, message: Cancel) -> list[Effect]:
+    def _cancel_past(self, message: Cancel, *, may_tell: bool) -> list[Effect]:
         """A barge-in into audio that has all been sent: nothing to stop, but whoever played it plays it no more.
 
         What was heard is told where the client says how much it played. Of an answer this counts once, or a client
         could have its next one made before everybody else's again and again.
         """
-        for key in reversed(self._past):
+        for key in reversed(self._past) if may_tell else ():
             if _names(message, *key):
                 transcript = self._past.pop(key)
                 return [Hush()] if message.played_s is None else [Send(transcript.cancelled(message.played_s)), Hush()]
@@ -249,7 +255,7 @@ class Session:
         """The answer that is being delivered is still owed whole; the requests behind it are cancelled."""
         self.closing = True
         head = self.head
-        stopped = self._stop(turn for turn in self._turns() if turn is not head)
+        stopped = self._stop(turn for turn in self._owed() if turn is not head and not turn.cancelled)
         return [*(speak for context in list(self._open.values()) for speak in self._finish(context)), *stopped]
 
     def _give_up(self, contexts: Iterable[_OpenContext], code: ErrorCode, message: str) -> list[Speak]:
@@ -259,10 +265,14 @@ class Session:
             for speak in self._fault(context, ErrorEvent.of(code, message, context.turn.request_id))
         ]
 
-    def _fault(self, context: _OpenContext, error: ErrorEvent) -> list[Speak]:
-        """No more text is taken. What came is spoken, and the answer ends with `error`."""
+    def _fault(self, context: _OpenContext, error: ErrorEvent, *, is_flushed: bool = False) -> list[Speak]:
+        """No more text is taken. What came is spoken, and the answer ends with `error`.
+
+        `is_flushed`: the message at fault was the last one, so nothing more will come by that name.
+        """
         context.turn.fault = error
-        self._remember(context.turn.request_id, is_known=True)
+        if not is_flushed:
+            self._remember(context.turn.request_id, is_known=True)
         return self._finish(context)
 
     def _finish(self, context: _OpenContext, sentences: Iterable[Sentence] = ()) -> list[Speak]:
@@ -292,8 +302,8 @@ class Session:
     def _past_chars(self) -> int:
         return sum(len(transcript.text) for transcript in self._past.values())
 
-    def _turns(self) -> list[Turn]:
-        return [entry for entry in self._queue if isinstance(entry, Turn) and not entry.cancelled]
+    def _owed(self) -> list[Turn]:
+        return [entry for entry in self._queue if isinstance(entry, Turn)]
 
     def _busy(self, request_id: str) -> ErrorEvent:
         held = f"already waits for {len(self._queue)} answers, {len(self._open)} of them to contexts with open ends"

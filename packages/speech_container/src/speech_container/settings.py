@@ -70,8 +70,8 @@ class Settings:
     frame_bytes: int = _setting(DEFAULT_FRAME_BYTES, 64, 1024 * 1024)
     """The largest audio frame or chunk. AgentCore's WebSocket takes 32 KiB."""
     send_timeout_s: float = _setting(30.0, 0.1, 3600)
-    """How long a send may take. Theirs: a request's headers, then its body, before it is refused. Ours: one frame to a
-    peer that does not read, before the session is dropped."""
+    """How long a peer may take to make room for one frame, to finish a request's head or body, or to read the end of a
+    connection that is over, before it is dropped."""
     log_level: LogLevel = "info"
     """The least severe log line that is written: debug, info, warning or error; text is debug with what was said."""
     metrics: MetricsForm = "prometheus"

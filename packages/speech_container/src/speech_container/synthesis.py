@@ -81,11 +81,13 @@ class Recitation:
     async def __anext__(self) -> Spoken:
         if self.cancelled or self._received == len(self.script.lines):
             raise StopAsyncIteration
-        asked_s = time.monotonic()
+        clock = self._synthesis.clock
+        asked_s = clock()
         match await self._arrivals.get():
             case Spoken() as spoken:
                 self._received += 1
-                self.playback.arrived(time.monotonic(), spoken.waveform.duration_s, time.monotonic() - asked_s)
+                now_s = clock()
+                self.playback.arrived(now_s, spoken.waveform.duration_s, now_s - asked_s)
                 return spoken
             case _Cancelled():
                 raise StopAsyncIteration
@@ -129,7 +131,7 @@ class Synthesis:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.engine = engine
-        self._clock = clock
+        self.clock = clock
         self._scheduler = Scheduler(
             max_batch=engine.max_batch,
             max_waiting=max_waiting_segments,
@@ -185,7 +187,7 @@ class Synthesis:
             raise _shutting_down()
         phonemes = [len(line.utterance.token_ids) for line in script.lines]
         with self._changed:
-            now_s = self._clock()
+            now_s = self.clock()
             try:
                 job = self._scheduler.submitted(listener, phonemes, now_s, paced=paced)
             except QueueFull as error:
@@ -200,27 +202,27 @@ class Synthesis:
         self._abandoned = True
         with self._changed:
             for job, recitation in self._recitations.items():
-                self._scheduler.cancelled(job, self._clock())
+                self._scheduler.cancelled(job, self.clock())
                 recitation.arrive(_Failure(_shutting_down()))
             self._recitations.clear()
 
     def delivered(self, job: int, audio_s: float) -> None:
         """See `Recitation.delivered`."""
         with self._changed:
-            self._scheduler.delivered(job, audio_s, self._clock())
+            self._scheduler.delivered(job, audio_s, self.clock())
             self._changed.notify()
 
     def end(self, job: int) -> None:
         """The job was delivered, or is not wanted any more: no step takes a line of it. Ending twice is fine."""
         with self._changed:
-            self._scheduler.cancelled(job, self._clock())
+            self._scheduler.cancelled(job, self.clock())
             self._recitations.pop(job, None)
             self._changed.notify()
 
     def interrupt(self, listener: int) -> None:
         """The listener has stopped listening to what was sent (barge-in): what it asks for next is urgent."""
         with self._changed:
-            self._scheduler.interrupted(listener, self._clock())
+            self._scheduler.interrupted(listener, self.clock())
             self._changed.notify()
 
     def disconnect(self, listener: int) -> None:
@@ -257,7 +259,7 @@ class Synthesis:
         """The next step, waiting for one; empty when it is time to stop."""
         with self._changed:
             while not self._stopping:
-                now_s = self._clock()
+                now_s = self.clock()
                 match self._scheduler.tick(now_s):
                     case Step(pieces):
                         return [(piece, self._recitations[piece.job]) for piece in pieces]
@@ -266,7 +268,7 @@ class Synthesis:
         return []
 
     def _perform(self, step: Sequence[tuple[Piece, Recitation]]) -> None:
-        begun_s = self._clock()
+        begun_s = self.clock()
         lines = []
         for piece, recitation in step:
             recitation.begun(begun_s)
@@ -274,7 +276,7 @@ class Synthesis:
         waveforms = self._synthesize(lines)
         with self._changed:
             audio_s = [waveform.duration_s if waveform else None for waveform in waveforms]
-            self._scheduler.step_finished(audio_s, self._clock())
+            self._scheduler.step_finished(audio_s, self.clock())
             for (piece, _), waveform in zip(step, waveforms, strict=True):
                 if waveform is None:
                     self._recitations.pop(piece.job, None)

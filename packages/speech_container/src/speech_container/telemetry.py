@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from opentelemetry.context import Context
-from speech_protocol import ErrorEvent, KnownEvent
+from speech_protocol import ErrorCode, ErrorEvent, KnownEvent
 
 from .account import Account, Face, Outcome, outcome_of
 from .delivery import Delivery
@@ -23,13 +23,14 @@ logger = logging.getLogger(__name__)
 
 
 class Telemetry:
-    """One server's. `waiting_segments` is read when somebody asks for it."""
+    """One server's. `waiting_segments` and `running` (requests) are read when somebody asks for them."""
 
-    def __init__(self, settings: Settings, waiting_segments: Callable[[], float]) -> None:
+    def __init__(self, settings: Settings, waiting_segments: Callable[[], float], running: Callable[[], float]) -> None:
         self.sessions = 0
         """Open WebSocket sessions and running HTTP requests."""
         self.metrics = Metrics(settings.engine)
         self.metrics.gauge("speech_waiting_segments", "Segments that wait for the engine", waiting_segments)
+        self.metrics.gauge("speech_running_requests", "Requests that were admitted and are not finished", running)
         gauges = {"Sessions": lambda: float(self.sessions), "WaitingSegments": waiting_segments}
         self._embedded = EmbeddedMetrics(settings.engine, gauges) if settings.metrics == "emf" else None
         self.tracer = Tracer()
@@ -109,9 +110,15 @@ class Observer:
         self._parent = parent
 
     def sent(self, event: KnownEvent) -> None:
-        """An event that is the whole answer to a request or message. An error ends what it answers."""
+        """An event that is the whole answer to a request or message.
+
+        An error ends what it answers, but for text that came too late: that has ended.
+        """
         if isinstance(event, ErrorEvent):
-            self.unheard(event.request_id, outcome_of(event.code), event.code)
+            if event.code == ErrorCode.CANCELLED:
+                self._telemetry.error(self._face, event.code)
+            else:
+                self.unheard(event.request_id, outcome_of(event.code), event.code)
 
     def unheard(self, request_id: str | None, outcome: Outcome, code: str | None = None) -> None:
         """A request that has ended before any of its audio was sent; `code` where that was by an error."""

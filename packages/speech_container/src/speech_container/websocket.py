@@ -9,7 +9,6 @@ while it sends. Whatever ends the session (the client's `close`, a dropped conne
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -45,11 +44,11 @@ class _Voice:
     queue_s: float | None = None
 
     @classmethod
-    def of(cls, turn: Turn, arrived_s: float, frame_bytes: int) -> "_Voice":
+    def of(cls, turn: Turn, arrived_s: float, service: Service) -> "_Voice":
         """Raises `Refusal` for a format that cannot be made."""
         options = turn.synthesize.options
-        framer = AudioFramer(frame_bytes, SAMPLE_BYTES if options.format == "pcm" else 1)
-        return cls(Delivery(turn.request_id, options, arrived_s=arrived_s), framer)
+        framer = AudioFramer(service.settings.frame_bytes, SAMPLE_BYTES if options.format == "pcm" else 1)
+        return cls(Delivery(turn.request_id, options, arrived_s=arrived_s, clock=service.clock), framer)
 
     async def rest(self) -> list[bytes]:
         """The last frames."""
@@ -82,9 +81,9 @@ class Conversation:
             require_open=service.request_gate(),
             chunker=service.chunker,
             capabilities=service.capabilities,
-            clock=time.monotonic,
+            clock=service.clock,
         )
-        self._lineup = Lineup(partial(service.recite, self._listener))
+        self._lineup = Lineup(partial(service.recite, self._listener), service.clock)
         self._work: dict[Turn, _Work] = {}
         self._received = asyncio.Event()
         self._sending = asyncio.Lock()
@@ -148,7 +147,7 @@ class Conversation:
             self._idle = None
         idle_at_s = self._session.idle_at_s
         if idle_at_s is not None:
-            wait_s = max(0.0, idle_at_s - time.monotonic())
+            wait_s = max(0.0, idle_at_s - self._service.clock())
             self._idle = asyncio.get_running_loop().call_later(wait_s, self._expire)
 
     def _expire(self) -> None:
@@ -180,7 +179,7 @@ class Conversation:
     def _begin(self, turn: Turn) -> None:
         admission = contextlib.ExitStack()
         admission.enter_context(self._service.admitted())
-        self._work[turn] = _Work(self._lineup.enter(turn), admission, time.monotonic())
+        self._work[turn] = _Work(self._lineup.enter(turn), admission, self._service.clock())
 
     def _finish(self, turn: Turn) -> None:
         """Nothing is done for this turn any more."""
@@ -215,7 +214,7 @@ class Conversation:
         """Send the start and all audio. Raises `Refusal`."""
         while (part := await work.entry.next()) is not None:
             if work.voice is None:
-                work.voice = _Voice.of(turn, work.arrived_s, self._settings.frame_bytes)
+                work.voice = _Voice.of(turn, work.arrived_s, self._service)
                 await self._send_event(work.voice.delivery.start())
             await self._deliver(turn, work.voice, *part)
         if work.voice is not None and not turn.cancelled:
@@ -225,7 +224,7 @@ class Conversation:
 
     async def _deliver(self, turn: Turn, voice: "_Voice", sentence: Sentence, recitation: Recitation) -> None:
         recitation.playback = voice.delivery.playback
-        recitation.playback.resumed(time.monotonic())
+        recitation.playback.resumed(self._service.clock())
         with recitation:
             async for spoken in recitation:
                 voice.queue_s = recitation.queue_s if voice.queue_s is None else voice.queue_s

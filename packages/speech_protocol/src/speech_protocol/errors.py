@@ -64,7 +64,7 @@ class MessageError(ProtocolError):
     """A client's message is wrong. `code`, `message` and `request_id` (if it had one) are what the client is told.
 
     `context_id`: of a `text` message, the context that it was meant for; its answer goes by that name, so then
-    `request_id` is the same.
+    `request_id` is the same. `ends_context`: it was to be the last of that context.
     """
 
     def __init__(
@@ -73,12 +73,15 @@ class MessageError(ProtocolError):
         message: str,
         request_id: str | None = None,
         context_id: str | None = None,
+        *,
+        ends_context: bool = False,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.request_id = request_id
         self.context_id = context_id
+        self.ends_context = ends_context
 
 
 class EventError(ProtocolError):

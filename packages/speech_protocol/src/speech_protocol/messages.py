@@ -187,7 +187,8 @@ class FieldReader:
 
     def error(self, message: str, code: ErrorCode = ErrorCode.INVALID_MESSAGE) -> MessageError:
         """The complaint `message` about this message, to be raised."""
-        return MessageError(code, message, self._request_id, self._context_id)
+        ends_context = self._context_id is not None and self._fields.get("flush") is True
+        return MessageError(code, message, self._request_id, self._context_id, ends_context=ends_context)
 
     def string(self, name: str) -> str | None:
         """A string that can be written as UTF-8, or None where the field is absent or null."""
