@@ -16,6 +16,7 @@ TORCH_SETUP := .venv-torch/.ready
 INFRA := UV_PROJECT_ENVIRONMENT=.venv-infra
 INFRA_SETUP := .venv-infra/.ready
 INFRA_TESTS := packages/infra_common packages/speech_infra tests/infrastructure
+ELSEWHERE := $(patsubst %,--ignore %,$(INFRA_TESTS) tests/images)
 
 PROMPT ?= Why is the sky blue?
 OUT ?= out
@@ -33,10 +34,10 @@ demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q
 	@$(RUN) coverage report --fail-under=100 --skip-covered
-	@$(RUN) pytest packages tests --ignore packages/speech_protocol $(INFRA_TESTS:%=--ignore %) --ignore tests/images
+	@$(RUN) pytest packages tests --ignore packages/speech_protocol $(ELSEWHERE)
 
 test-load: $(SETUP) ## Pass the tests under load, with the real voice and without (several minutes)
-	@$(RUN) pytest packages tests -m load
+	@$(RUN) pytest packages tests $(ELSEWHERE) -m load
 
 test-browser: $(SETUP) ## Pass the tests in Chromium, which has to be installed
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
@@ -45,7 +46,7 @@ test-browser: $(SETUP) ## Pass the tests in Chromium, which has to be installed
 	@$(RUN) pytest tests/browser -m browser
 
 test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it installs torch, another 5 GB)
-	@$(TORCH) $(RUN) pytest packages tests -m torch
+	@$(TORCH) $(RUN) pytest packages tests $(ELSEWHERE) -m torch
 
 test-infra: $(INFRA_SETUP) ## Pass the deployment's tests, without AWS (needs Docker's engine and docker-registry)
 	@$(INFRA) $(RUN) pytest $(INFRA_TESTS) -m "infra or not infra"
