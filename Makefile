@@ -20,8 +20,10 @@ ELSEWHERE := $(patsubst %,--ignore %,$(INFRA_TESTS) tests/images)
 
 PROMPT ?= Why is the sky blue?
 OUT ?= out
+SECONDS ?= 600
+MINUTES ?= 60
 
-.PHONY: help setup demo test test-load test-browser test-torch test-infra test-images audit lint format bench results readme clean
+.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images audit lint format bench results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +58,15 @@ test-images: $(INFRA_SETUP) ## Build the cpu image and pass its tests, as root (
 
 audit: $(INFRA_SETUP) ## Look for known holes and for licences in what the images ship (asks PyPI's advisories, and npm's)
 	@$(INFRA) $(RUN) python tools/audit.py
+
+soak: $(SETUP) ## Lean on a server in every way at once, MINUTES=60
+	@$(RUN) python -m tests.load.soak --minutes $(MINUTES)
+
+fuzz: $(SETUP) ## Fuzz the sessions and the parsers, SECONDS=600 (the first time it installs atheris, 70 MB)
+	@$(UV) sync --locked --inexact --no-group infra --group fuzz
+	@$(RUN) python -m tests.fuzz.fuzz session --seconds $$(($(SECONDS) * 3 / 4))
+	@$(RUN) python -m tests.fuzz.fuzz parsers --seconds $$(($(SECONDS) / 8))
+	@$(RUN) pytest tests/fuzz/test_session_machine.py --hypothesis-profile fuzz --timeout 0
 
 lint: $(SETUP) ## Check style, format, types and the lock
 	@$(UV) lock --check
