@@ -58,7 +58,7 @@ REFUSALS: Final = {
 
 _TOLERANCE_S: Final = 0.002
 _WAV_HEADER_BYTES: Final = 44
-_MAX_READINGS: Final = 1000
+_MAX_READINGS: Final = 64
 
 
 class Violation(AssertionError):
@@ -162,6 +162,11 @@ class Reading:
     def end(self, index: int, ended: Ended) -> "Reading":
         """With an answer less to come."""
         return replace(self, owed=self.owed[:index] + self.owed[index + 1 :], ended=(*self.ended, ended))
+
+    def read_until(self, index: int) -> "Reading":
+        """The server has read past the first `index` entries, and has refused none of them: they wait their turn."""
+        passed = tuple(replace(entry, is_urgent=False) for entry in self.owed[:index])
+        return replace(self, owed=passed + self.owed[index:])
 
     def open_context(self, name: str) -> int | None:
         """Where the context is that takes text by that name."""
@@ -371,9 +376,12 @@ class Ledger:
     # The ways to read it
 
     def _branch(self, change: Callable[[Reading], Iterable[Reading]]) -> None:
-        self._readings = list(dict.fromkeys(after for reading in self._readings for after in change(reading)))
-        if len(self._readings) > _MAX_READINGS:
-            raise TooAmbiguous(f"{len(self._readings)} ways to understand one session")
+        after: dict[Reading, None] = {}
+        for reading in self._readings:
+            after |= dict.fromkeys(change(reading))
+            if len(after) > _MAX_READINGS:
+                raise TooAmbiguous("there are too many ways to understand this session")
+        self._readings = list(after)
 
     def _need(self, what: object, change: Callable[[Reading], Iterable[Reading]]) -> None:
         before = self._readings
@@ -425,12 +433,14 @@ def _failed(reading: Reading, event: ErrorEvent) -> Iterable[Reading]:
     """The answer to what is next, the refusal of something that is one too many, or word of text that came too late."""
     name, code = event.request_id, event.code
     for index, entry in enumerate(reading.owed):
-        is_in_turn = index == 0 or (entry.is_urgent and not entry.is_started)
-        if is_in_turn and entry.goes_by(name) and entry.takes(code):
-            after = reading.end(index, Ended(name, "error", code))
-            if entry.is_started and name is not None:
-                after = replace(after, past=(*reading.past, Heard(name, entry)))
-            yield after
+        if not (entry.goes_by(name) and entry.takes(code)):
+            continue
+        after = reading.end(index, Ended(name, "error", code))
+        if index == 0:
+            is_heard = entry.is_started and name is not None
+            yield replace(after, past=(*reading.past, Heard(name or "", entry))) if is_heard else after
+        elif entry.is_urgent and not entry.is_started:
+            yield after.read_until(index)
     if code == ErrorCode.CANCELLED and name in reading.late:
         yield replace(reading, late=reading.late - {name})
 

@@ -1,4 +1,4 @@
-"""Whether a server's memory levels off: windows and a trend over a whole run, because any one sample is an accident."""
+"""Whether a server's memory levels off: windows and a trend over a whole run, for any one sample is an accident."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,17 +8,20 @@ from typing import Final
 
 MEBIBYTE: Final = 1024 * 1024
 ALLOWED_BYTES: Final = 16 * MEBIBYTE
-"""What the level may rise over the second and third thirds of a run. Who happens to be served when one looks is worth
-as much (an answer that is sent whole has up to 8 MiB, and the allocator keeps some of it)."""
-_MAX_POINTS: Final = 120
+"""What the level may rise over the second and third thirds of a run."""
+_WINDOWS: Final = 6
+_LEAST_SAMPLES: Final = 18
+_FLOOR: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """Resident bytes of a run, without its first third, in which caches fill.
 
-    `early`, `late`: medians of the second and the last third. `trend`: how much a straight line through all of these
-    samples rises from their first to their last (Theil and Sen's: the median of the slopes of all pairs).
+    Who happens to be served when one looks is worth tens of MiB (an answer that is sent whole is held whole), and what
+    is leaked is still there when they have gone. So a window counts with its floor, which a fifth of its samples are
+    below. `early`, `late`: the floors of the second and of the last third. `trend`: how much a straight line through
+    the floors of six windows rises from the first to the last (the median of the slopes of all pairs).
     """
 
     early: float
@@ -27,16 +30,18 @@ class Level:
 
     @classmethod
     def of(cls, samples: Sequence[float]) -> "Level":
-        """`samples` at even intervals, at least nine."""
-        if len(samples) < 9:
-            raise ValueError(f"a level takes at least nine samples; {len(samples)} came")
+        """`samples` at even intervals, at least eighteen."""
+        if len(samples) < _LEAST_SAMPLES:
+            raise ValueError(f"a level takes at least {_LEAST_SAMPLES} samples; {len(samples)} came")
         third = len(samples) // 3
         settled = samples[third:]
-        step = -(-len(settled) // _MAX_POINTS)
-        points = list(enumerate(settled[::step]))
-        slopes = [(late - early) / (after - before) for (before, early), (after, late) in combinations(points, 2)]
-        trend = statistics.median(slopes) * (len(points) - 1)
-        return cls(statistics.median(samples[third : 2 * third]), statistics.median(samples[-third:]), trend)
+        width = len(settled) // _WINDOWS
+        floors = [_floor(settled[number * width : (number + 1) * width]) for number in range(_WINDOWS)]
+        slopes = [
+            (late - early) / (after - before) for (before, early), (after, late) in combinations(enumerate(floors), 2)
+        ]
+        trend = statistics.median(slopes) * (_WINDOWS - 1)
+        return cls(_floor(samples[third : 2 * third]), _floor(samples[-third:]), trend)
 
     @property
     def rises(self) -> bool:
@@ -46,3 +51,7 @@ class Level:
     def __str__(self) -> str:
         early, late, trend = (value / MEBIBYTE for value in (self.early, self.late, self.trend))
         return f"{early:.1f} MiB in the second third, {late:.1f} in the last, trend {trend:+.1f}"
+
+
+def _floor(samples: Sequence[float]) -> float:
+    return sorted(samples)[int(len(samples) * _FLOOR)]

@@ -117,7 +117,7 @@ async def trickle(target: Target, chance: random.Random, name: str) -> None:
 
 async def pipeline_and_read_nothing(target: Target, chance: random.Random, name: str) -> None:
     """Hundreds of requests on one connection, of which no answer is ever read."""
-    long = texts.LONG_TEXT.encode()
+    long = texts.TEXTS[-1].encode()
     bodies = [b'{"text": "%s", "stream": false, "format": "wav"}' % long, b'{"text": ""}', b"nonsense"]
     async with _line(target, is_thin=True) as line:
         requests = bytearray()

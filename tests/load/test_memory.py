@@ -23,6 +23,11 @@ def test_a_leak_is_seen_through_noise() -> None:
     assert Level.of([100 * MEBIBYTE + noise + leak * second for second, noise in enumerate(NOISE)]).rises
 
 
+def test_busy_times_are_no_leak() -> None:
+    busy = [60 * MEBIBYTE if second % 40 > 20 and second > 100 else 0 for second in range(180)]
+    assert not Level.of([100 * MEBIBYTE + noise + more for noise, more in zip(NOISE, busy, strict=True)]).rises
+
+
 def test_a_spike_is_no_leak() -> None:
     samples = [100 * MEBIBYTE + noise for noise in NOISE]
     samples[-5:] = [500 * MEBIBYTE] * 5
@@ -30,5 +35,5 @@ def test_a_spike_is_no_leak() -> None:
 
 
 def test_too_few_samples_are_no_level() -> None:
-    with pytest.raises(ValueError, match="at least nine"):
-        Level.of([1.0] * 8)
+    with pytest.raises(ValueError, match="at least 18"):
+        Level.of([1.0] * 17)
