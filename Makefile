@@ -79,14 +79,17 @@ format: $(SETUP) ## Rewrite the code in the house format
 	@$(RUN) ruff format .
 
 bench: $(SETUP) ## Run every benchmark, the long ones in short (half an hour)
+	@$(UV) sync --quiet --locked --inexact --no-group infra --group bench
 	@missed=; for script in $(notdir $(basename $(wildcard benchmarks/*.py))); do \
 	  echo "== $$script"; $(RUN) python -m benchmarks.$$script || missed="$$missed $$script"; done; \
 	  [ -z "$$missed" ] || { echo "make: these missed a limit or failed:$$missed" >&2; exit 1; }
 
-results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 20 minutes)
+results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 30 minutes)
 	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write
 	@$(RUN) python -m benchmarks.one_lock --simulate --write
 	@$(RUN) python -m benchmarks.one_lock --runs 5 --write
+	@$(UV) sync --quiet --locked --inexact --no-group infra --group bench
+	@$(RUN) python -m benchmarks.cpu_engine --runs 9 --write
 
 readme: $(SETUP) ## Measure again what the README shows (on a quiet machine)
 	@$(RUN) python tools/readme.py
@@ -106,7 +109,7 @@ clean: ## Remove what the other verbs made here (the weights cache stays)
 	@touch $@
 
 $(SETUP): uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) $(filter .tools/uv/bin/uv,$(UV))
-	@echo "Installing the locked packages (the first time about 1.8 GB) ..."
+	@echo "Installing the locked packages (the first time about 2.0 GB) ..."
 	@mkdir -p .tools
 	@if [ -t 2 ]; then $(UV) sync --locked --no-group infra; else $(UV) sync --locked --no-group infra 2>.tools/setup.log; fi || \
 	  { echo "make: the locked packages could not be installed (see .tools/setup.log): the first set-up needs the network; connect and run make again" >&2; \

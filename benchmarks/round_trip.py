@@ -1,10 +1,10 @@
 """Said and heard: sentences with numbers, times, money and names, spoken by Kokoro and written down by whisper.
 
-Each sentence goes through the front end and the int8 model on this machine, and whisper tiny.en listens. Both sides are
-read by the normaliser and numbers are put in words, so that "6:15pm" and "6:15 p.m." count as the same words. Printed:
-what was heard otherwise, the word error rate, and whether a sentence lost its last word. About four minutes.
+Each sentence goes through the front end and an engine on this machine (`--engine`), and whisper tiny.en listens. Both
+sides are read by the normaliser and numbers are put in words, so that "6:15pm" and "6:15 p.m." count as the same words.
+Printed: what was heard otherwise, the word error rate, and whether a sentence lost its last word. About four minutes.
 
-    uv run python -m benchmarks.round_trip [--short]
+    uv run python -m benchmarks.round_trip [--engine auto] [--short]
 
 `--short` measures answers of one to three words, as the front end gives them and in three ways that are advised for
 Kokoro: a pause before, a pause after, the style row of a longer text. Whisper cannot tell "Hi" from "high" or "Will
@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from kokoro_weights import prepare
 from num2words import num2words  # type: ignore[import-untyped] # it ships no types
 from numpy.typing import NDArray
 from speech_container.engine import Utterance
-from speech_container.onnx_engine import OnnxEngine
+from speech_container.settings import ENGINE_NAMES, EngineName, Settings
+from speech_container.studio import open_studio, open_weights, with_engine
 from speech_text import FrontEnd, voice_language
 from speech_text.reading import speakable
 
@@ -82,14 +82,14 @@ def words(text: str) -> list[str]:
 
 
 class Listener:
-    """Speaks through the front end and the int8 model, and hears what a small whisper hears."""
+    """Speaks through the front end and an engine, and hears what a small whisper hears."""
 
-    def __init__(self) -> None:
-        self._weights = prepare("packages")
-        if self._weights.onnx_model is None:
-            raise SystemExit("the packaged weights hold no ONNX model")
-        self._engine = OnnxEngine(self._weights.onnx_model, threads=2)
+    def __init__(self, engine: EngineName) -> None:
+        settings = with_engine(Settings(engine=engine, threads=2))
+        self._weights = open_weights(settings)
+        self._engine = open_studio(settings).engine
         self._engine.load()
+        print(f"engine {self._engine.name}")
         self.front_end = FrontEnd(self._weights.vocabulary)
 
     def speak(self, phonemes: str, voice: str = VOICE, row: int | None = None) -> NDArray[np.float32]:
@@ -160,8 +160,10 @@ def sentences(listener: Listener) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Sentences said by Kokoro and heard by whisper")
     parser.add_argument("--short", action="store_true", help="measure answers of one to three words instead")
-    listener = Listener()
-    if not parser.parse_args().short:
+    parser.add_argument("--engine", choices=ENGINE_NAMES, default="auto")
+    arguments = parser.parse_args()
+    listener = Listener(arguments.engine)
+    if not arguments.short:
         sentences(listener)
         return
     for way in short_utterances(listener):

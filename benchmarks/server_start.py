@@ -1,6 +1,6 @@
 """How long `speech-container serve` takes from start to `/ping` 200, and how much memory it then holds.
 
-    uv run python -m benchmarks.server_start [--runs 5] [--engine onnx]
+    uv run python -m benchmarks.server_start [--runs 5] [--engine auto]
 
 The weights must be prepared (`make setup`); the first run also warms the disk cache and is printed like the others.
 """
@@ -56,7 +56,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--engine", default="onnx")
+    parser.add_argument("--engine", default="auto")
     arguments = parser.parse_args()
     print(f"engine {arguments.engine}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}")
     print(f"{'run':>4} {'ready s':>8} {'resident MiB':>13}")
