@@ -1,0 +1,94 @@
+"""kokoro's adaptive instance norms (AdaIN) on padded batches, with a choice of where their statistics come from.
+
+`(1 + gamma) * (x - mean) / sqrt(variance + eps) + beta`, gamma and beta from the style, mean and variance of each
+channel over time. Over an item's own steps that is what the item gets alone. Where the statistics are given, the norm
+is a fixed scale and shift, and a piece of an utterance gets what it would get in the whole. Either way the result is 0
+in the padding: the convolution behind it finds there what it would find behind the end of the item alone.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from kokoro.istftnet import AdaIN1d
+from torch import Tensor
+from torch.nn import Module
+
+from .extent import Extent
+
+
+class Statistics(Protocol):
+    """What the norms of one pass are normalised with."""
+
+    def moments(self, layer: int, x: Tensor, extent: Extent) -> tuple[Tensor, Tensor]:
+        """Mean and (biased) variance, [b, channels, 1], for norm number `layer` with the input `x`.
+
+        `x` may hold anything in the padding.
+        """
+
+
+class OwnStatistics:
+    """Each item's own, over its own steps, in float32 or better."""
+
+    def moments(self, layer: int, x: Tensor, extent: Extent) -> tuple[Tensor, Tensor]:
+        """See `Statistics`."""
+        return extent.moments(x)
+
+
+class GivenStatistics:
+    """The same for all items. `means` and `variances`: of each norm, [channels] or [b, channels]."""
+
+    def __init__(self, means: Sequence[Tensor], variances: Sequence[Tensor]) -> None:
+        self._moments = [
+            (mean.reshape(-1, mean.shape[-1], 1), variance.reshape(-1, variance.shape[-1], 1))
+            for mean, variance in zip(means, variances, strict=True)
+        ]
+
+    def moments(self, layer: int, x: Tensor, extent: Extent) -> tuple[Tensor, Tensor]:
+        """See `Statistics`."""
+        return self._moments[layer]
+
+
+class AdaptiveNorms:
+    """All norms within `roots`, numbered in the order of their modules. Keeps its own copy of their parameters."""
+
+    def __init__(self, *roots: Module) -> None:
+        norms = [module for root in roots for module in root.modules() if isinstance(module, AdaIN1d)]
+        self.channels = [norm.norm.num_features for norm in norms]
+        self.epsilon: float = norms[0].norm.eps
+        self._layer_of = {norm: layer for layer, norm in enumerate(norms)}
+        self._weight = torch.cat([norm.fc.weight.detach() for norm in norms])
+        self._bias = torch.cat([norm.fc.bias.detach() for norm in norms])
+        self._scales = [norm.norm.weight.detach()[:, None].clone() for norm in norms]
+        self._shifts = [norm.norm.bias.detach()[:, None].clone() for norm in norms]
+
+    def layer(self, norm: Module) -> int:
+        """The number of a norm."""
+        return self._layer_of[norm]
+
+    def styled(self, style: Tensor, statistics: Statistics) -> "StyledNorms":
+        """For one pass. `style`: [b, 128]."""
+        projected = torch.nn.functional.linear(style.to(self._weight.dtype), self._weight, self._bias)[..., None]
+        affine = []
+        sizes = [2 * channels for channels in self.channels]
+        for both, scale, shift in zip(projected.split_with_sizes(sizes, 1), self._scales, self._shifts, strict=True):
+            gamma, beta = both.chunk(2, 1)
+            affine.append(((1 + gamma) * scale, (1 + gamma) * shift + beta))
+        return StyledNorms(self, affine, statistics)
+
+
+class StyledNorms:
+    """The norms of one pass, with its styles and its statistics. See `AdaptiveNorms.styled`."""
+
+    def __init__(self, norms: AdaptiveNorms, affine: Sequence[tuple[Tensor, Tensor]], statistics: Statistics) -> None:
+        self._norms = norms
+        self._affine = affine
+        self._statistics = statistics
+
+    def __call__(self, norm: Module, x: Tensor, extent: Extent) -> Tensor:
+        """[b, channels, steps] → the same, in the type of `x`, which may hold anything in the padding; 0 there."""
+        layer = self._norms.layer(norm)
+        gain, offset = self._affine[layer]
+        mean, variance = self._statistics.moments(layer, x, extent)
+        scale = gain * torch.rsqrt(variance + self._norms.epsilon)
+        return extent.cut(torch.addcmul(offset - mean * scale, x, scale).to(x.dtype))
