@@ -119,7 +119,7 @@ def test_a_port_in_use_is_one_line() -> None:
 
 def test_a_bad_setting_is_one_line() -> None:
     assert "SPEECH_PORT" in complaint(run("serve", SPEECH_PORT="http"))
-    assert "auto, openvino, onnx, torch, tone" in complaint(run("serve", "--engine", "cuda"))
+    assert "auto, openvino, onnx, torch, torch-graphs, tone" in complaint(run("serve", "--engine", "cuda"))
 
 
 def test_missing_weights_are_one_line(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_an_engine_is_installed_where_all_its_modules_are(monkeypatch: pytest.Mo
     assert set(installed_engines()) == {"onnx", "tone"}
 
 
-@pytest.mark.parametrize("name", ["onnx", "openvino", "tone", "torch"])
+@pytest.mark.parametrize("name", ["onnx", "openvino", "tone", "torch", "torch-graphs"])
 def test_an_engine_that_is_named_is_the_choice(name: EngineName) -> None:
     assert chosen_engine(Settings(engine=name), None, no) == name
 

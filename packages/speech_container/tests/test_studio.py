@@ -61,6 +61,12 @@ def test_the_packaged_weights_get_safetensors_for_torch() -> None:
     assert len(studio.narrator.voices.names) == 54
 
 
+@pytest.mark.torch
+@pytest.mark.weights
+def test_graphs_are_an_engine_of_their_own_name() -> None:
+    assert open_studio(Settings(engine="torch-graphs")).engine.name == "torch-graphs"
+
+
 @pytest.mark.weights
 def test_the_packaged_weights_are_the_default() -> None:
     studio = open_studio(Settings())

@@ -58,6 +58,7 @@ class Engine(StrEnum):
     OPENVINO = "openvino"
     ONNX = "onnx"
     TORCH = "torch"
+    TORCH_GRAPHS = "torch-graphs"
     TONE = "tone"
 
 
@@ -65,7 +66,7 @@ EngineOption = Annotated[
     Engine,
     typer.Option(
         help="auto: Kokoro on the CPU, openvino where that is faster than onnx. tone: instant beeps, to test the path. "
-        "torch: needs its extra."
+        "torch: needs its extra. torch-graphs: the same, and a CUDA device."
     ),
 ]
 WeightsOption = Annotated[

@@ -14,15 +14,18 @@ from .settings import EngineName, Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+_TORCH: Final = ("kokoro", "safetensors", "torch")
 MODULES: Final[dict[EngineName, tuple[str, ...]]] = {
     "openvino": ("onnxruntime", "openvino"),
     "onnx": ("onnxruntime",),
-    "torch": ("kokoro", "safetensors", "torch"),
+    "torch": _TORCH,
+    "torch-graphs": _TORCH,
     "tone": (),
 }
 EXTRAS: Final[dict[EngineName, str]] = {
     "openvino": "speech-container[openvino]",
     "torch": "speech-container[torch]",
+    "torch-graphs": "speech-container[torch]",
 }
 
 

@@ -16,7 +16,7 @@ from speech_protocol import DEFAULT_FRAME_BYTES, DEFAULT_MAX_TEXT_CHARS
 
 from .errors import SettingsInvalid
 
-EngineName = Literal["auto", "openvino", "onnx", "torch", "tone"]
+EngineName = Literal["auto", "openvino", "onnx", "torch", "torch-graphs", "tone"]
 LogLevel = Literal["text", "debug", "info", "warning", "error"]
 MetricsForm = Literal["prometheus", "emf"]
 ENGINE_NAMES: Final[tuple[EngineName, ...]] = get_args(EngineName)
@@ -37,7 +37,8 @@ class Settings:
 
     engine: EngineName = "auto"
     """openvino (Kokoro on the CPU, in bfloat16 where the processor multiplies it), onnx (Kokoro on any CPU), torch (on
-    kokoro's own modules), tone (beeps, for tests), or auto: openvino where that is the faster one, else onnx."""
+    kokoro's own modules), torch-graphs (the same as CUDA graphs, on a CUDA device), tone (beeps, for tests), or auto:
+    openvino where that is the faster one, else onnx."""
     weights: Path | None = None
     """A prepared weights directory. None: /opt/ml/model where that holds one, else the packaged weights."""
     host: str = "127.0.0.1"

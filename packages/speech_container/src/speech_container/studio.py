@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PLATFORM_WEIGHTS: Final = Path("/opt/ml/model")  # where SageMaker mounts a model
 WARM_LANGUAGE: Final = "en-us"
+TORCH_ENGINES: Final = ("torch", "torch-graphs")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +82,12 @@ def open_weights(settings: Settings) -> "WeightsDirectory":
     given = given_weights(settings)
     if given is not None:
         return WeightsDirectory.open(given)
-    return prepare("packages", safetensors=settings.engine == "torch", stages=settings.engine == "openvino")
+    return prepare("packages", safetensors=settings.engine in TORCH_ENGINES, stages=settings.engine == "openvino")
 
 
 def _engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
     match settings.engine:
-        case "torch":
+        case "torch" | "torch-graphs":
             return _torch_engine(settings, weights)
         case "openvino":
             return _openvino_engine(settings, weights)
@@ -126,4 +127,5 @@ def _torch_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
         raise EngineUnavailable(
             f"the torch engine cannot be imported ({error}); install the extra `speech-container[torch]`"
         ) from error
-    return TorchEngine(weights.safetensors_model, weights.config, threads=settings.engine_threads)
+    graphs = settings.engine == "torch-graphs"
+    return TorchEngine(weights.safetensors_model, weights.config, threads=settings.engine_threads, graphs=graphs)

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("float64")]
 
 
 def test_what_is_beyond_an_item_is_cut_off() -> None:

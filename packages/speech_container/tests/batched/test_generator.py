@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("float64")]
 
 LENGTHS, FRAMES = [2, 4], 5
 CUTS = 50
@@ -138,3 +138,25 @@ def test_norms_are_counted_and_have_the_channels_of_their_stage(small_decoder: A
     channels = ours(small_decoder).channels
     assert len(channels) == 48
     assert sorted(set(channels)) == [4, 8]
+
+
+def test_convolutions_in_half_precision_stand_between_spectra_in_full(own_decoder: Any) -> None:
+    import torch
+    from speech_container.batched.adaptive_norm import AdaptiveNorms
+    from speech_container.batched.extent import Extent
+    from speech_container.batched.generator import Generator
+    from speech_container.batched.stft import ShortTransform
+
+    x, harmonics, styles = inputs(LENGTHS, FRAMES)
+    extent = Extent(torch.tensor(LENGTHS), FRAMES, torch.float64)
+    exact = ours(own_decoder)(x, harmonics, styles, extent)
+    generator = own_decoder.generator
+    transform = ShortTransform(generator.stft, torch.zeros(1, dtype=torch.float32))
+    norms = AdaptiveNorms(generator.float())
+    halved = Generator(generator.half(), norms, transform, torch.float16)(
+        x.float(), harmonics.float(), styles.float(), extent.in_type(torch.float32)
+    )
+    assert halved.dtype == torch.float32
+    own = halved[1, : 600 * LENGTHS[1]].double()
+    assert torch.corrcoef(torch.stack([own, exact[1, : 600 * LENGTHS[1]]]))[0, 1] > 0.99
+    assert (halved[0, 600 * LENGTHS[0] :] == 0).all()

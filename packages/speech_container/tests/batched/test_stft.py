@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("float64")]
 
 LENGTHS, STEPS = [600, 1800, 2400], 3000
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("float64")]
 
 LENGTHS = [3, 8, 5]
 SPEEDS = [1.0, 0.5, 2.0]

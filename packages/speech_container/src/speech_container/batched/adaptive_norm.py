@@ -57,10 +57,12 @@ class AdaptiveNorms:
         self.channels = [norm.norm.num_features for norm in norms]
         self.epsilon: float = norms[0].norm.eps
         self._layer_of = {norm: layer for layer, norm in enumerate(norms)}
-        self._weight = torch.cat([norm.fc.weight.detach() for norm in norms])
-        self._bias = torch.cat([norm.fc.bias.detach() for norm in norms])
-        self._scales = [norm.norm.weight.detach()[:, None].clone() for norm in norms]
-        self._shifts = [norm.norm.bias.detach()[:, None].clone() for norm in norms]
+        gammas, betas = zip(*(norm.fc.weight.detach().chunk(2) for norm in norms), strict=True)
+        gamma_biases, beta_biases = zip(*(norm.fc.bias.detach().chunk(2) for norm in norms), strict=True)
+        self._weight = torch.cat([*gammas, *betas])
+        self._bias = torch.cat([*gamma_biases, *beta_biases])
+        self._scale = torch.cat([norm.norm.weight.detach() for norm in norms])
+        self._shift = torch.cat([norm.norm.bias.detach() for norm in norms])
 
     def layer(self, norm: Module) -> int:
         """The number of a norm."""
@@ -68,13 +70,11 @@ class AdaptiveNorms:
 
     def styled(self, style: Tensor, statistics: Statistics) -> "StyledNorms":
         """For one pass. `style`: [b, 128]."""
-        projected = torch.nn.functional.linear(style.to(self._weight.dtype), self._weight, self._bias)[..., None]
-        affine = []
-        sizes = [2 * channels for channels in self.channels]
-        for both, scale, shift in zip(projected.split_with_sizes(sizes, 1), self._scales, self._shifts, strict=True):
-            gamma, beta = both.chunk(2, 1)
-            affine.append(((1 + gamma) * scale, (1 + gamma) * shift + beta))
-        return StyledNorms(self, affine, statistics)
+        projected = torch.nn.functional.linear(style.to(self._weight.dtype), self._weight, self._bias)
+        gamma, beta = projected.chunk(2, 1)
+        gains = ((1 + gamma) * self._scale)[..., None].split_with_sizes(self.channels, 1)
+        offsets = ((1 + gamma) * self._shift + beta)[..., None].split_with_sizes(self.channels, 1)
+        return StyledNorms(self, list(zip(gains, offsets, strict=True)), statistics)
 
 
 class StyledNorms:

@@ -16,6 +16,7 @@ class Extent:
         self.steps = steps
         self.is_full = is_full
         self.mask = (torch.arange(steps, device=lengths.device)[None, None] < lengths[:, None, None]).to(dtype)
+        self._count = lengths[:, None, None].to(torch.promote_types(dtype, torch.float32))
         self._dtype = dtype
 
     @classmethod
@@ -38,9 +39,7 @@ class Extent:
 
     def moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and (biased) variance over each item's own steps: [b, channels, 1] in float32 or better."""
-        wide = torch.promote_types(x.dtype, torch.float32)
-        count = self.lengths[:, None, None].to(wide)
         own = x if self.is_full else x * self.mask
-        mean = own.sum(-1, keepdim=True, dtype=wide) / count
+        mean = own.sum(-1, keepdim=True, dtype=self._count.dtype) / self._count
         deviation = own - mean if self.is_full else torch.addcmul(own, mean, self.mask, value=-1)
-        return mean, deviation.square_().sum(-1, keepdim=True) / count
+        return mean, deviation.square_().sum(-1, keepdim=True) / self._count

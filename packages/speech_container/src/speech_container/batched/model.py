@@ -61,7 +61,7 @@ class BatchedModel:
         self._model = model.requires_grad_(False)
         _fold_weight_norms(model)
         wide = model.bert_encoder.weight
-        self.device = wide.device
+        self.device, self.dtype = wide.device, wide.dtype
         dtype = dtype or wide.dtype
         decoder, generator = model.decoder, model.decoder.generator
         decoder_norms = AdaptiveNorms(decoder.encode, decoder.decode)
@@ -71,14 +71,20 @@ class BatchedModel:
         self.source = HarmonicSource(generator.m_source)
         self.decoder = FrameDecoder(decoder, decoder_norms, dtype)
         self.generator = Generator(generator, generator_norms, self._transform, dtype)
-        for part in (*decoder.children(), *generator.children()):
-            if part is not generator and part is not generator.m_source:
-                part.to(dtype)
+        if dtype != self.dtype:
+            for part in (*decoder.children(), *generator.children()):
+                if part is not generator and part is not generator.m_source:
+                    part.to(dtype)
 
-    def text_side(self, token_ids: Sequence[Sequence[int]], styles: Tensor, speeds: Sequence[float]) -> TextFeatures:
-        """`token_ids`: without the boundary tokens; `styles`: [b, 256] on the device; `speeds`: factors."""
+    def text_side(
+        self, token_ids: Sequence[Sequence[int]], styles: Tensor, speeds: Sequence[float], steps: int
+    ) -> TextFeatures:
+        """`token_ids`: without the boundary tokens; `styles`: [b, 256] on the device; `speeds`: factors.
+
+        `steps`: to how many tokens all are padded, the boundary tokens included.
+        """
         lengths = [len(ids) + 2 for ids in token_ids]
-        tokens = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
+        tokens = torch.zeros(len(lengths), steps, dtype=torch.int64)
         for row, ids in zip(tokens, token_ids, strict=True):
             row[1 : len(ids) + 1] = torch.tensor(ids)
         factors = torch.tensor(speeds, dtype=styles.dtype)
