@@ -23,7 +23,7 @@ OUT ?= out
 SECONDS ?= 600
 MINUTES ?= 60
 
-.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images audit lint format bench results readme clean
+.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images audit lint format bench bench-gpu results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,9 +80,12 @@ format: $(SETUP) ## Rewrite the code in the house format
 
 bench: $(SETUP) ## Run every benchmark, the long ones in short (half an hour)
 	@$(UV) sync --quiet --locked --inexact --no-group infra --group bench
-	@missed=; for script in $(notdir $(basename $(wildcard benchmarks/*.py))); do \
+	@missed=; for script in $(filter-out gpu gpu_pack,$(notdir $(basename $(wildcard benchmarks/*.py)))); do \
 	  echo "== $$script"; $(RUN) python -m benchmarks.$$script || missed="$$missed $$script"; done; \
 	  [ -z "$$missed" ] || { echo "make: these missed a limit or failed:$$missed" >&2; exit 1; }
+
+bench-gpu: $(TORCH_SETUP) ## Measure the torch engine on a CUDA device (8 minutes)
+	@$(TORCH) $(RUN) python benchmarks/gpu.py --out benchmarks/results/gpu.json
 
 results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 30 minutes)
 	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write

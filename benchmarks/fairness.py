@@ -127,10 +127,22 @@ def serve_with_one_lock(requests: Sequence[Request]) -> None:
             request.made_s.append(free_s)
 
 
+def step_takes_s(audio_s: Sequence[float]) -> float:
+    """How long a step over sentences of these lengths takes, which here depends on how many they are."""
+    return takes_s(len(audio_s))
+
+
 def serve_with_scheduler(
-    requests: Sequence[Request], *, window_ms: float = DEFAULTS.batch_window_ms, fills_steps: bool = True
+    requests: Sequence[Request],
+    *,
+    window_ms: float = DEFAULTS.batch_window_ms,
+    fills_steps: bool = True,
+    engine: Callable[[Sequence[float]], float] = step_takes_s,
 ) -> None:
-    """The server's scheduler with its default settings, told of every event at its time."""
+    """The server's scheduler with its default settings, told of every event at its time.
+
+    `engine`: is told of each step the seconds of audio of its sentences, and answers with how long it takes.
+    """
     scheduler = Scheduler(
         max_batch=MAX_BATCH,
         max_waiting=DEFAULTS.max_waiting_segments,
@@ -161,7 +173,8 @@ def serve_with_scheduler(
                 scheduler.delivered(piece.job, piece_s, now_s)
         decision = scheduler.tick(now_s)
         if isinstance(decision, Step):
-            heapq.heappush(events, (now_s + takes_s(len(decision.pieces)), next(order), decision))
+            step_s = engine([request_of[piece.job].sentences_s[piece.index] for piece in decision.pieces])
+            heapq.heappush(events, (now_s + step_s, next(order), decision))
         elif decision.at_s is not None:
             heapq.heappush(events, (decision.at_s, next(order), None))
 
