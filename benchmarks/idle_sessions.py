@@ -1,6 +1,6 @@
 """What a thousand sessions that say nothing cost a server in memory.
 
-    uv run python benchmarks/idle_sessions.py [--sessions 1000] [--engine tone]
+    uv run python -m benchmarks.idle_sessions [--sessions 1000] [--engine tone]
 
 A server in a process of its own, and its resident memory: empty; with the sessions open; and once each of them has
 heard a sentence and is silent again. The first sessions of a process also pay for what is loaded and grown only once,
@@ -10,18 +10,14 @@ so a few come and go before "empty". Fails past 60 MB for 1,000 open sessions.
 import argparse
 import asyncio
 import json
-import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from speech_container.limits import allow_descriptors
 from websockets.asyncio.client import ClientConnection, connect
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from speech_container.limits import allow_descriptors
 
 from tests.load.server import LoadedServer
 from tests.load.target import SESSION_PATH
