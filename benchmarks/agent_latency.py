@@ -1,6 +1,6 @@
 """First audio in `bidi` against `batch`, by the model's pace and the answer's length, with and without first clauses.
 
-    uv run python benchmarks/agent_latency.py [--runs 3] [--engine onnx] [--write docs]
+    uv run python -m benchmarks.agent_latency [--runs 3] [--engine onnx] [--write docs]
 
 The whole local path: a Bedrock that recites at 20, 50 and 100 tokens a second, the agent, the SageMaker stand-in and
 the speech server, with a WebSocket caller through AgentCore's stand-in. Answers have 1, 4 and 12 sentences. Runs

@@ -1,6 +1,6 @@
 """What the agent adds to the time to first audio with many sessions at once, against the tone engine.
 
-    uv run python benchmarks/agent_overhead.py [--sessions 200] [--every 15] [--turns 4] [--write docs/latency.md]
+    uv run python -m benchmarks.agent_overhead [--sessions 200] [--every 15] [--turns 4] [--write docs/latency.md]
 
 Four processes: a Bedrock that recites, the agent, a speech server whose engine makes beeps at once, and this one, which
 holds a WebSocket for every session. Each session asks at a random moment and again every `--every` seconds, about the

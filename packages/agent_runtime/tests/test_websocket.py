@@ -5,7 +5,7 @@ import json
 import logging
 
 import pytest
-from agent_runtime.errors import AgentErrorCode
+from agent_runtime.errors import AgentErrorCode, ModelError
 from agent_runtime.events import MAX_WEBSOCKET_FRAME_BYTES
 
 from packages.agent_runtime.tests.conftest import ScriptedText, within
@@ -55,6 +55,17 @@ async def test_several_turns_in_a_socket_are_one_conversation() -> None:
             assert (await caller.until(*ENDS))["type"] == "agent_end"
     assert [len(remarks) for remarks in text.conversations] == [1, 3, 5]
     assert voice.sessions == 1
+
+
+@pytest.mark.parametrize("steps", [[FIRST], [FIRST, ModelError(AgentErrorCode.MODEL_FAILED, "the model failed")]])
+async def test_whoever_has_the_last_event_may_ask_again_at_once(steps: list[str | Exception]) -> None:
+    async with serving(behind(ScriptedText(steps), ScriptedVoice())) as running, talking(running) as caller:
+        await caller.say(prompt="Why?")
+        for _ in range(50):
+            last = await caller.until(*ENDS)
+            await caller.say(prompt="Really?")
+            assert last.get("code") != AgentErrorCode.BUSY
+        await caller.until(*ENDS)
 
 
 async def test_a_socket_and_requests_of_the_same_session_share_the_conversation() -> None:

@@ -15,11 +15,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from .conversation import Conversation
 from .errors import AgentErrorCode, RequestError
-from .events import AgentErrorEvent, AgentEvent, render_frames
+from .events import AgentCancelled, AgentEnd, AgentErrorEvent, AgentEvent, render_frames
 from .request import AgentRequest, Interruption, parse_message
 from .turns import ServedTurn, Turns
 
 SEND_TIMEOUT_S: Final = 60.0  # a caller that takes nothing for so long does not listen
+
+_ENDS: Final = (AgentEnd, AgentCancelled, AgentErrorEvent)
 
 _log = logging.getLogger(__name__)
 
@@ -91,13 +93,23 @@ class Socket:
             await self._send(cancelled)
 
     async def _answer(self, turn: ServedTurn, before: asyncio.Task[None] | None) -> None:
-        """Send the events of `turn`, once the answer `before` it, which was interrupted, has ended."""
+        """Send the events of `turn`, once the answer `before` it, which was interrupted, has ended.
+
+        What may be the last event is held back until it is known to be: a caller that has it may ask the next question.
+        """
+        held: AgentEvent | None = None
         try:
             if before is not None:
                 await asyncio.wait({before})
             async with contextlib.aclosing(turn.events()) as events:
                 async for event in events:
-                    await self._send(event)
+                    if held is not None:
+                        await self._send(held)
+                    held = event if isinstance(event, _ENDS) else None
+                    if held is None:
+                        await self._send(event)
+            if held is not None:
+                await self._send(held)
         except WebSocketDisconnect:
             pass  # the caller has gone, which the reader is told too
         except TimeoutError:
