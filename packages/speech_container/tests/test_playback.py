@@ -42,6 +42,27 @@ def test_a_listener_who_has_heard_everything_waits_for_new_text_and_not_for_the_
     assert (playback.underruns, playback.silent_s) == (1, 0.25)
 
 
+def test_a_request_is_heard_when_the_one_before_it_has_been() -> None:
+    first = Playback()
+    first.arrived(0.0, 5.0, waited_s=0.4)
+    second = first.followed()
+    second.arrived(0.2, 1.0, waited_s=0.2)
+    second.arrived(5.9, 1.0, waited_s=5.7)
+    assert second.underruns == 0
+    second.arrived(7.5, 1.0, waited_s=1.6)
+    assert (second.underruns, second.silent_s, first.underruns) == (1, 0.5, 0)
+
+
+def test_whoever_interrupts_has_nothing_left_to_hear() -> None:
+    first = Playback()
+    first.arrived(0.0, 5.0, waited_s=0.4)
+    first.interrupted()
+    second = first.followed()
+    second.arrived(1.0, 1.0, waited_s=0.2)
+    second.arrived(2.5, 1.0, waited_s=1.5)
+    assert (second.underruns, second.silent_s) == (1, 0.5)
+
+
 pieces = st.lists(st.tuples(st.floats(0, 5), st.floats(0.01, 5)), max_size=20)
 
 

@@ -200,6 +200,17 @@ async def test_underruns_are_counted(tone_studio: Any) -> None:
     assert 'speech_underrun_seconds_total{face="websocket"} 0.5' in text
 
 
+async def test_a_request_that_is_sent_ahead_and_held_back_until_it_is_due_is_no_underrun(start: Any) -> None:
+    running = await start(look_ahead_s=0.3)
+    async with running.session() as socket:
+        for text in ("One two three.", "One. Two. Three."):
+            await socket.send(text=text)
+        spoken_s = sum([(await socket.answer()).end["total_duration_s"] for _ in range(2)])
+    found = await numbers(running)
+    assert spoken_s > 1.0  # far more than the look-ahead: most of it was held back
+    assert found.get("speech_underruns_total(websocket)", 0) == 0
+
+
 async def test_the_log_has_ids_and_lengths_and_no_text(start: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     running = await start()

@@ -1,9 +1,10 @@
 """What a listener who plays a request's audio as it comes would have heard: whether it ran dry, and for how long.
 
-Playing begins with the first piece and goes on in real time. An underrun is a moment at which everything that came so
-far has been played and the next piece is not there *because it was not made yet*: a piece that waited for the listener
-to read, or that came while the text of the next one was still being written, is no failure of the server's. So a gap
-counts only for as long as the server itself kept the listener waiting.
+Playing begins with the first piece, or when the listener's last request has been heard, and goes on in real time. An
+underrun is a moment at which everything that came so far has been played and the next piece is not there *because it
+was not made yet*: a piece that waited for the listener to read, or that came while the text of the next one was still
+being written, is no failure of the server's. So a gap counts only for as long as the server itself kept the listener
+waiting.
 """
 
 from collections.abc import Iterable
@@ -18,6 +19,14 @@ class Playback:
     silent_s: float = 0.0
     """How long the underruns lasted together."""
     _dry_at_s: float | None = None
+
+    def followed(self) -> "Playback":
+        """Of the next request of the same listener, which is heard when this one has been."""
+        return Playback(_dry_at_s=self._dry_at_s)
+
+    def interrupted(self) -> None:
+        """The listener hears no more of what came; whatever comes next is heard at once."""
+        self._dry_at_s = None
 
     def resumed(self, at_s: float) -> None:
         """What comes next could not be made before `at_s`: whoever had heard everything by then begins anew."""

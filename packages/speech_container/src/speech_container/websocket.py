@@ -25,6 +25,7 @@ from .delivery import Delivery
 from .errors import Refusal
 from .lineup import Entry, Lineup
 from .pcm import SAMPLE_BYTES
+from .playback import Playback
 from .service import Service
 from .session import Session
 from .synthesis import Recitation, Spoken
@@ -85,6 +86,7 @@ class Conversation:
         )
         self._lineup = Lineup(partial(service.recite, self._listener), service.clock)
         self._work: dict[Turn, _Work] = {}
+        self._playback = Playback()  # of the answer that is heard last
         self._received = asyncio.Event()
         self._sending = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
@@ -136,9 +138,13 @@ class Conversation:
             case Stop(turn):
                 self._work[turn].entry.stop()
                 if turn is self._session.head:  # it may have no job left that stops the sound: all of it may be sent
-                    self._service.hush(self._listener)
+                    self._hush()
             case Hush():
-                self._service.hush(self._listener)
+                self._hush()
+
+    def _hush(self) -> None:
+        self._service.hush(self._listener)
+        self._playback.interrupted()
 
     def _watch_idle(self) -> None:
         """Come back when a context will have been idle for too long."""
@@ -215,6 +221,7 @@ class Conversation:
         while (part := await work.entry.next()) is not None:
             if work.voice is None:
                 work.voice = _Voice.of(turn, work.arrived_s, self._service)
+                work.voice.delivery.playback = self._playback = self._playback.followed()
                 await self._send_event(work.voice.delivery.start())
             await self._deliver(turn, work.voice, *part)
         if work.voice is not None and not turn.cancelled:
