@@ -1,12 +1,12 @@
 """Peers that do not do their part, on real sockets: their connections end, and nobody is told of a failure of ours."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import socket
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -39,11 +39,12 @@ class Line:
         return await asyncio.wait_for(self.reader.readuntil(mark), 20)
 
     async def rest(self) -> bytes:
-        """All that comes until the server ends the connection."""
-        try:
-            return await asyncio.wait_for(self.reader.read(), 20)
-        except ConnectionResetError:
-            return b""
+        """All that comes until the server ends the connection, also by a reset for what was said after that."""
+        told = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := await asyncio.wait_for(self.reader.read(1024), 20):
+                told += piece
+        return told
 
     async def frame(self) -> tuple[int, bytes]:
         """One frame of the server's: what it is, and what is in it."""
@@ -53,7 +54,7 @@ class Line:
         return first & 0x0F, await self.reader.readexactly(size)
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def line(running: Any, buffer_bytes: int | None = None) -> AsyncIterator[Line]:
     """`buffer_bytes`: what the kernel takes for a client that does not read."""
     host, _, port = running.url.removeprefix("http://").rpartition(":")
