@@ -18,7 +18,6 @@ from typing import Final
 from speech_container.limits import allow_descriptors
 from websockets.asyncio.client import ClientConnection, connect
 
-
 from tests.load.server import LoadedServer
 from tests.load.target import SESSION_PATH
 
