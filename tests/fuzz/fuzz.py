@@ -9,6 +9,7 @@ corpus in the repository, of which `make test` plays every file.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,7 @@ def target(name: str) -> Callable[[bytes], None]:
 
 
 def fuzz(name: str, options: list[str]) -> None:
-    """Ends the process when libFuzzer has ended."""
+    """Ends the process when libFuzzer has ended, which to merge runs this module again, with options of its own."""
     import atheris
 
     with atheris.instrument_imports(include=INSTRUMENTED):
@@ -52,7 +53,8 @@ def fuzz(name: str, options: list[str]) -> None:
         "-print_final_stats=1",
         "-reload=0",
     ]
-    atheris.Setup([sys.argv[0], *fixed, *options], run)
+    command = shlex.join([sys.executable, "-m", "tests.fuzz.fuzz", name])
+    atheris.Setup([command, *fixed, *options], run)
     atheris.Fuzz()
 
 
@@ -64,13 +66,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--keep", action="store_true", help="merge what was found into the repository's corpus")
     parser.add_argument("--replay", type=Path, help="play one file")
-    arguments = parser.parse_args()
+    arguments, from_libfuzzer = parser.parse_known_args()
     if arguments.replay is not None:
         target(arguments.target)(arguments.replay.read_bytes())
         return
+    if from_libfuzzer:
+        fuzz(arguments.target, from_libfuzzer)
     kept, found = CORPUS / arguments.target, OUT / arguments.target
     if arguments.keep:
-        fuzz(arguments.target, ["-merge=1", str(kept), str(found)])
+        fuzz(arguments.target, ["-set_cover_merge=1", "-use_counters=0", str(kept), str(found)])
     else:
         fuzz(
             arguments.target, [f"-max_total_time={arguments.seconds}", f"-seed={arguments.seed}", str(found), str(kept)]
