@@ -1,6 +1,7 @@
 """A container as a careful platform runs it: nothing to write to, nothing allowed, no network but its own loopback."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -12,13 +13,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from websockets.asyncio.client import connect
+
 from tests.images.conftest import ROOT, Engine, Image
 
 URL: Final = "http://127.0.0.1:8080"
+SESSION: Final = "ws://127.0.0.1:8080/invocations-bidirectional-stream"
 READY_S: Final = 120
 HARDENED: Final = (
     *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
     *("--network", "none", "--pids-limit", "256", "--memory", "2g"),
+)
+
+
+FOLDERS: Final = "/ /etc /home /opt/speech /opt/ml/model /usr/local /var /run /tmp"
+WRITABLE: Final = f"""
+for folder in {FOLDERS}; do
+  if touch $folder/x 2>/dev/null; then echo $folder; rm $folder/x; fi
+done
+"""
+LONG: Final = (
+    "Hello there. This goes on for a while. It has several sentences. They are spoken one by one, and all are heard."
 )
 
 
@@ -44,6 +59,17 @@ class Container:
             env=self.engine.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
         )  # fmt: skip
         return done.stdout
+
+    @property
+    def rights(self) -> dict[str, str]:
+        """What the kernel says of its first process: /proc/1/status by field."""
+        status = self.engine.run("exec", self.id, "cat", "/proc/1/status")
+        return dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+
+    @property
+    def writable(self) -> list[str]:
+        """The folders in which it may make a file."""
+        return self.engine.run("exec", self.id, "sh", "-c", WRITABLE).split()
 
     def until(self, happened: Callable[[], bool], limit_s: float) -> float:
         """Seconds from its start until something is so; fails with its log where that takes too long."""
@@ -81,6 +107,24 @@ class Container:
         if failed:
             raise failed[0]
         return answer[0]
+
+    def stopped_while_speaking(self) -> tuple[dict[str, Any], int]:
+        """SIGTERM once the first audio of `LONG` is there: the last event, and the bytes of audio after the signal."""
+
+        async def listen() -> tuple[dict[str, Any], int]:
+            size = 0
+            async with connect(SESSION, max_size=None, proxy=None) as socket:
+                await socket.send(json.dumps({"text": LONG, "request_id": "long"}))
+                while not isinstance(await socket.recv(), bytes):
+                    pass
+                await asyncio.to_thread(self.engine.run, "kill", "--signal", "TERM", self.id)
+                while isinstance(frame := await socket.recv(), bytes) or "synthesis_complete" not in frame:
+                    size += len(frame) if isinstance(frame, bytes) else 0
+                return json.loads(frame), size
+
+        told = self.inside(listen)
+        self.until(lambda: not self.state["Running"], 400)
+        return told
 
     def pytest(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Tests of the contract against this server, in a process in its network."""

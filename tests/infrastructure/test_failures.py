@@ -18,7 +18,11 @@ REASON = (
     "The primary container for production variant AllTraffic did not pass the ping health check. "
     "Please check CloudWatch logs for this endpoint."
 )
-LOG = ["loading /opt/ml/model", "manifest.json: voices/af_heart.bin is not what the manifest says", "not ready"]
+LOG = [
+    "speech-container: listening on http://0.0.0.0:8080",
+    '{"time": "2026-11-29T12:00:00.000+00:00", "level": "error", "logger": "speech_container.server", "message": '
+    '"not ready: voices/af_heart.bin: expected another sha256", "code": "weights_hash_mismatch"}',
+]
 
 
 @contextmanager
@@ -48,7 +52,8 @@ def test_a_failed_start_is_explained_and_the_next_deploy_recovers_it(shell: Shel
     told = " ".join(failed.err.split())
     assert f"stack {ENDPOINT_STACK} is in ROLLBACK_COMPLETE. SageMaker Endpoint Endpoint failed: {REASON[:-1]}" in told
     assert "the container started but never said it was ready" in told
-    assert f"Its last log lines: {' | '.join(LOG)}" in told
+    refused = "error weights_hash_mismatch: not ready: voices/af_heart.bin: expected another sha256"
+    assert f"Its last log lines: {LOG[0]} | {refused}" in told
     assert "fix: speech-infra logs kokoro-82m-cpu" in told
     assert status_of(aws) == "ROLLBACK_COMPLETE"
     aws.clear_faults()

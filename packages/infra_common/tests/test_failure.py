@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from infra_common.failure import COMMON_CAUSES, explain, plain_reason
+import pytest
+from infra_common.failure import COMMON_CAUSES, explain, plain_line, plain_reason
 from infra_common.stack_events import STACK_TYPE, StackEvent, first_failure, last_operation
 
 AT = datetime(2026, 11, 29, tzinfo=UTC)
@@ -47,3 +48,28 @@ def test_the_reason_is_taken_out_of_its_wrapping() -> None:
     wrapped = 'Resource handler returned message: "no ping" (HandlerErrorCode: NotStabilized)'
     assert plain_reason(wrapped) == "no ping"
     assert plain_reason("as it is") == "as it is"
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        (
+            '{"time": "x", "level": "error", "code": "no_voice", "message": "not ready: no voice"}',
+            "error no_voice: not ready: no voice",
+        ),
+        ('{"level": "info", "message": " loading "}', "info: loading"),
+        ('{"message": "loading"}', "loading"),
+        (" as it is\n", "as it is"),
+        ('{"level": "error"}', '{"level": "error"}'),
+        ("[1]", "[1]"),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_a_log_line_in_json_is_told_by_its_level_its_code_and_its_message(line: str, plain: str) -> None:
+    assert plain_line(line) == plain
+
+
+def test_the_file_at_fault_is_within_what_is_told_of_a_line() -> None:
+    wordy = '{"time": "2026-11-29", "logger": "' + "x" * 300 + '", "message": "af_heart.bin is not what it was"}'
+    failed = event("CREATE_FAILED", "no ping")
+    assert explain([failed], (), lambda _event: [wordy], "again").log_lines == ("af_heart.bin is not what it was",)

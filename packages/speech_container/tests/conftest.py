@@ -310,12 +310,13 @@ async def start() -> AsyncIterator[Callable[..., Any]]:
         studio: Studio | None = None,
         until_ready: bool = True,
         around: Callable[[ASGIApp, Service], ASGIApp] | None = None,
+        stay_up: bool = False,
         **settings: Any,
     ) -> Running:
         held = HeldEngine()
         announcements = Announcements()
         service = Service(Settings(engine="tone", **settings), lambda _: studio or _tone_studio(held))
-        server = SpeechServer(service, announcements)
+        server = SpeechServer(service, announcements, stay_up=stay_up)
         if around is not None:
             server.config.app = around(cast(ASGIApp, server.config.app), service)
         listener = bind("127.0.0.1", 0)

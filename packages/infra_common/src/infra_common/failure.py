@@ -6,6 +6,7 @@ a log, and the knowledge of what usually lies behind such words. This puts them 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def explain(
         return Explanation("CloudFormation gives no reason.", again)
     reason = plain_reason(failure.reason)
     cause = next((each for each in causes if any(word in reason for word in each.words)), None)
-    lines = tuple(line.strip()[:_LINE_CHARS] for line in list(log_of(failure))[-_LOG_LINES:] if line.strip())
+    lines = tuple(plain_line(line)[:_LINE_CHARS] for line in list(log_of(failure))[-_LOG_LINES:] if line.strip())
     kind = failure.type.removeprefix("AWS::").replace("::", " ")
     parts = [f"{kind} {failure.logical_id} failed: {reason.rstrip('.')}."]
     if cause is not None:
@@ -88,6 +89,18 @@ def plain_reason(reason: str) -> str:
     """The message inside CloudFormation's wrapping."""
     found = _HANDLER.search(reason)
     return (found["message"] if found else reason).strip() or "no reason is given"
+
+
+def plain_line(line: str) -> str:
+    """A log line for a person: of one in JSON its level, its code where it has one, and its message."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return line.strip()
+    if not isinstance(told, dict) or not isinstance(told.get("message"), str):
+        return line.strip()
+    marks = " ".join(str(told[name]) for name in ("level", "code") if told.get(name))
+    return f"{marks}: {told['message'].strip()}" if marks else told["message"].strip()
 
 
 def last_lines(logs: Any, group: str, count: int = _LOG_LINES) -> list[str]:

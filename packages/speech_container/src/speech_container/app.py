@@ -20,6 +20,7 @@ from .invocations import Invocations
 from .metrics import CONTENT_TYPE
 from .openai_dialect import OpenAiDialect
 from .service import Service, State
+from .start_failure import code_of
 from .websocket import Conversation
 
 _TRY_AGAIN_LATER: Final = 1013
@@ -46,7 +47,10 @@ def build_app(service: Service, loaded: Callable[[BaseException | None], None] |
     async def ping(_: Request) -> Response:
         """Healthy only when the weights are verified, a sentence has been spoken, and requests are taken."""
         is_ready = service.state is State.READY
-        return JSONResponse({"status": service.state.name.lower()}, status_code=200 if is_ready else 503)
+        body = {"status": service.state.name.lower()}
+        if service.state is State.FAILED and service.failure is not None:
+            body["code"] = code_of(service.failure)
+        return JSONResponse(body, status_code=200 if is_ready else 503)
 
     async def metrics(_: Request) -> Response:
         return Response(service.telemetry.metrics.render(), media_type=CONTENT_TYPE)

@@ -32,6 +32,14 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on, 0 for a free one. (default: $SPEECH_PORT or 8080)")
     ] = None,
+    stay_up: Annotated[
+        bool | None,
+        typer.Option(
+            "--stay-up/--no-stay-up",
+            help="Where the weights cannot be loaded: answer /ping with 503 until stopped, or end at once. "
+            "(default: stay up with the weights in /opt/ml/model)",
+        ),
+    ] = None,
 ) -> None:
     """Serve speech over WebSocket and HTTP until SIGTERM.
 
@@ -45,7 +53,7 @@ def serve(
         settings = Settings.from_environment(engine=engine, weights=weights, host=host, port=port)
         log.configure(settings.log_level)
         tracing.configure()
-        serve(settings)
+        serve(settings, stay_up=stay_up)
     except STARTUP_ERRORS as error:
         message = " ".join(str(error).split())
         typer.echo(f"speech-container: {message}", err=True)

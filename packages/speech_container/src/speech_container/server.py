@@ -4,6 +4,10 @@ SIGTERM (or Ctrl-C) means drain: `/ping` turns 503 at once, new requests get `sh
 `DRAIN_S` to finish, and the exit code is 0; a second signal ends at once. uvicorn alone would close running sessions
 first.
 
+Where the weights cannot be loaded, a server on a laptop ends, with one line that says why. SageMaker would start it
+again and again, and nobody would read the line: there it stays, with `/ping` at 503, until it is stopped, and then ends
+with that line and an error.
+
 The socket is bound before anything is loaded, so that a port in use is known at once and clients may connect
 meanwhile. Sent bytes are buffered for about five seconds of pcm and no more: what a listener has not taken, a cancel
 can still take back. There are no server-side WebSocket pings: behind minutes of audio that a paced client has yet to
@@ -20,21 +24,21 @@ import time
 from typing import Final, TextIO
 
 import uvicorn
-from kokoro_weights import WeightsError
-from speech_text import SpeechTextError
 
 from .app import build_app
 from .connections import PatientConfig
-from .errors import PortUnavailable, SpeechContainerError
+from .errors import PortUnavailable
 from .limits import allow_descriptors
 from .service import Service, State
 from .settings import Settings
+from .start_failure import TOLD, code_of, sentence_of
+from .studio import PLATFORM_WEIGHTS, given_weights
 
 logger = logging.getLogger(__name__)
 
 DRAIN_S: Final = 25.0  # SageMaker kills 30 s after SIGTERM
 SEND_BUFFER_BYTES: Final = 256 * 1024
-STARTUP_ERRORS: Final = (SpeechContainerError, WeightsError, SpeechTextError)
+STARTUP_ERRORS: Final = TOLD
 _OTHER_DESCRIPTORS: Final = 200  # connections that are no sessions, files, the listener
 _LAST_WORDS_S: Final = 0.5  # for telling requests that were given up
 _CLOSING_S: Final = 2  # after draining: how long uvicorn waits for connections to close
@@ -64,14 +68,16 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class SpeechServer(uvicorn.Server):
-    """One service on one socket. `announce` gets the two lines that a supervisor waits for."""
+    """One service on one socket. `announce` gets the two lines that a supervisor waits for.
 
-    def __init__(self, service: Service, announce: TextIO | None = None) -> None:
+    `stay_up`: whether it goes on, not ready, where the service cannot be loaded.
+    """
+
+    def __init__(self, service: Service, announce: TextIO | None = None, *, stay_up: bool = False) -> None:
         self.service = service
         self.drain_s = DRAIN_S
         """After a signal: how many seconds running requests have to finish."""
-        self.failure: BaseException | None = None
-        """Why the service could not be loaded, if it could not."""
+        self._stay_up = stay_up
         self._announce = announce
         self._began_s = time.monotonic()
         self._drain_until_s: float | None = None
@@ -121,10 +127,11 @@ class SpeechServer(uvicorn.Server):
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is not None:
-            if not isinstance(error, STARTUP_ERRORS):  # those are told by whoever called serve(), in one line
-                logger.error("the server could not be loaded", exc_info=error)
-            self.failure = error
-            self.should_exit = True
+            if self._stay_up or not isinstance(error, STARTUP_ERRORS):  # those are told when it ends, in one line
+                known = isinstance(error, STARTUP_ERRORS)
+                text = f"not ready: {sentence_of(error)}"
+                logger.error(text, extra={"fields": {"code": code_of(error)}}, exc_info=None if known else error)
+            self.should_exit = self.should_exit or not self._stay_up
         elif self.service.state is State.READY:
             ready = self.service.capabilities()
             took_s = time.monotonic() - self._began_s
@@ -135,19 +142,26 @@ class SpeechServer(uvicorn.Server):
             print(f"speech-container: {line}", file=self._announce, flush=True)
 
 
-def serve(settings: Settings) -> None:
-    """Serve until told to stop. Raises one of `STARTUP_ERRORS` where the server cannot start."""
+def serve(settings: Settings, *, stay_up: bool | None = None) -> None:
+    """Serve until told to stop. Raises one of `STARTUP_ERRORS` where the server cannot start.
+
+    `stay_up`: whether it waits for that, not ready, where the weights cannot be loaded. None: where they are the
+    platform's.
+    """
     needed = settings.max_sessions + _OTHER_DESCRIPTORS
     if (allowed := allow_descriptors(needed)) < needed:
         text = "this process may have %d open files, too few for %d sessions; raise `ulimit -n` or lower the limit"
         logger.warning(text, allowed, settings.max_sessions)
     listener = bind(settings.host, settings.port)
-    server = SpeechServer(Service(settings), announce=sys.stdout)
+    if stay_up is None:
+        stay_up = given_weights(settings) == PLATFORM_WEIGHTS
+    server = SpeechServer(Service(settings), announce=sys.stdout, stay_up=stay_up)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
-        if server.failure is None and server.service.is_working:
+        failure = server.service.failure
+        if failure is None and server.service.is_working:
             # Nobody waits for what these threads do, and a library must not be torn down under them.
             logging.shutdown()
             os._exit(0)
-    if server.failure is not None:
-        raise server.failure
+    if failure is not None:
+        raise failure

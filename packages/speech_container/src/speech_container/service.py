@@ -76,6 +76,8 @@ class Service:
         self.memory = Memory()
         self._open_studio = open_studio
         self.state = State.LOADING
+        self.failure: BaseException | None = None
+        """Why it could not be loaded, where `state` is FAILED."""
         self.running = 0
         """Requests that were admitted and whose answers are not finished."""
         self._listeners = itertools.count(1)
@@ -95,6 +97,7 @@ class Service:
         except BaseException as error:
             self.state = State.FAILED
             self._loads_for_nobody = isinstance(error, asyncio.CancelledError)
+            self.failure = None if self._loads_for_nobody else error
             raise
         if self.state is State.LOADING:
             self.state = State.READY
