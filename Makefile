@@ -56,8 +56,8 @@ test-infra: $(INFRA_SETUP) ## Pass the deployment's tests, without AWS (needs Do
 test-images: $(INFRA_SETUP) ## Build the cpu image and pass its tests, as root (needs docker.io, docker-registry, skopeo, mmdebstrap)
 	@$(INFRA) $(RUN) pytest tests/images -m images --timeout 900
 
-audit: $(INFRA_SETUP) ## Look for known holes and for licences in what the images ship (asks PyPI's advisories, and npm's)
-	@$(INFRA) $(RUN) python tools/audit.py
+audit: $(INFRA_SETUP) ## Look for known holes and for licences in what the images ship (asks PyPI and npm; OSV=FILE: that file)
+	@$(INFRA) $(RUN) python tools/audit.py $(if $(OSV),--osv "$(OSV)") $(AUDIT_OPTIONS)
 
 soak: $(SETUP) ## Lean on a server in every way at once, MINUTES=60
 	@$(RUN) python -m tests.load.soak --minutes $(MINUTES)

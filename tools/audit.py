@@ -2,13 +2,14 @@
 
 Three checks, each of which is done or said not to have been done; none is passed over in silence:
 
-- pip-audit over the locked packages of each image, against the advisories of PyPI,
-- npm audit over package-lock.json, against those of npm (the CDK command, which is on no server),
-- tools/licences.py over the packages of the cpu image.
+- the locked packages of each image against PyPI's advisories, by pip-audit, or by `--osv FILE` (see `advisories`),
+- package-lock.json against npm's, by npm audit (the CDK command, which is on no server),
+- the licences of the cpu image's packages against a list, by tools/licences.py.
 
-Where an advisory service does not answer, as on a machine that reaches a package index only, that check is reported as
-NOT RUN and counts as a failure under `--strict`. A finding that is argued in docs/security.md is let through by its id
-in that document's table; an id that is found no more has to be taken out of it.
+Where an advisory service does not answer, as on a machine that reaches a package index only, that check is NOT RUN, the
+last line says NOT AUDITED, and the exit code is 3: that is no clean bill, and looks like none. `--allow-not-run` makes
+the exit code 0, for a pipeline on such a machine, and changes no word. A finding that is argued in docs/security.md is
+let through by its id in that document's table; an id that is found no more has to be taken out of it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+from packaging.requirements import Requirement
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a file, by make
+from tools.advisories import Advisories
 
 UV: Final = os.environ.get("UV", "uv")  # set by `uv run`; the one of make is not on the PATH
 ROOT: Final = Path(__file__).parents[1]
@@ -36,6 +45,10 @@ LOCKS: Final = {
 }
 TELLS: Final = re.compile(r"Error|Timeout|Max retries|not reachable|Unavailable|audit endpoint")
 LIMIT_S: Final = 300
+MAX_AGE: Final = timedelta(days=14)
+"""Of advisories in a file: what is older tells too little."""
+EXIT_CODES: Final = {"clean": 0, "findings": 1, "not audited": 3}
+Word = Literal["clean", "findings", "not audited"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +60,23 @@ class Check:
     not_run: str = ""
 
 
-def python_advisories(name: str, chosen: tuple[str, ...]) -> Check:
-    """What pip-audit finds in a lock as it is exported, with hashes: nothing is resolved or installed."""
+def export(chosen: tuple[str, ...], *options: str) -> str:
+    """A lock as requirements: nothing is resolved or installed."""
+    command = [UV, "export", "--frozen", "--no-dev", *chosen, "--no-emit-workspace", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LIMIT_S)
+    return done.stdout
+
+
+def asked_of_pypi(name: str, chosen: tuple[str, ...]) -> Check:
+    """What pip-audit finds in a lock, with hashes."""
     with tempfile.TemporaryDirectory() as folder:
         requirements = Path(folder) / "requirements.txt"
-        export = [
-            UV,
-            "export",
-            "--frozen",
-            "--no-dev",
-            *chosen,
-            "--no-emit-workspace",
-            "--output-file",
-            str(requirements),
+        requirements.write_text(export(chosen), encoding="utf-8")
+        command = [
+            *(str(Path(sys.executable).with_name("pip-audit")), "--require-hashes", "--disable-pip"),
+            *("--format", "json", "--progress-spinner", "off", "--timeout", "20", "-r", str(requirements)),
         ]
-        subprocess.run(export, cwd=ROOT, capture_output=True, check=True, timeout=LIMIT_S)
-        audit = [
-            str(Path(sys.executable).with_name("pip-audit")),
-            "--require-hashes",
-            "--disable-pip",
-            "--format",
-            "json",
-        ]
-        done = subprocess.run(
-            [*audit, "--format", "json", "--progress-spinner", "off", "--timeout", "20", "-r", str(requirements)],
-            capture_output=True, text=True, check=False, timeout=LIMIT_S,
-        )  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
     try:
         told: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
@@ -82,6 +86,18 @@ def python_advisories(name: str, chosen: tuple[str, ...]) -> Check:
     not_run = f"the advisories of PyPI say nothing of {silent} of {len(asked)} packages" if silent else ""
     found = [(each["name"], each["version"], hole["id"]) for each in asked for hole in each.get("vulns", ())]
     return Check(name, tuple(found), not_run)
+
+
+def looked_up(name: str, requirements: str, advisories: Advisories, now: datetime) -> Check:
+    """What advisories from a file say of the packages that are listed as `name==version`, one a line."""
+    if (age := now - advisories.newest) > MAX_AGE:
+        return Check(name, not_run=f"the newest advisory of the file is {age.days} days old, more than {MAX_AGE.days}")
+    found = []
+    for line in filter(None, requirements.splitlines()):
+        package = Requirement(line)
+        version = str(package.specifier).removeprefix("==")
+        found += [(package.name, version, hole) for hole in advisories.holes(package.name, version)]
+    return Check(name, tuple(found))
 
 
 def npm_advisories() -> Check:
@@ -118,34 +134,61 @@ def last_line(text: str) -> str:
     return (telling or lines or [""])[0 if telling else -1][:200]
 
 
-def main() -> int:
-    """0 where nothing is found that is not argued."""
-    parser = argparse.ArgumentParser(description="Look for known holes and for licences in what the images ship.")
-    parser.add_argument("--strict", action="store_true", help="Fail also where an advisory service does not answer.")
-    given = parser.parse_args()
-    checks = [*(python_advisories(name, chosen) for name, chosen in LOCKS.items()), npm_advisories()]
-    allowed = argued()
-    failed = False
+def judged(checks: Sequence[Check], allowed: set[str]) -> tuple[Word, list[str]]:
+    """The verdict, and what there is to say of each check. `allowed`: the ids of findings that are argued."""
+    lines: list[str] = []
     for check in checks:
         if check.not_run:
-            print(f"audit: {check.name}: NOT RUN: {check.not_run}")
-            failed = failed or given.strict
+            lines.append(f"{check.name}: NOT RUN: {check.not_run}")
         new = [finding for finding in check.findings if finding[2] not in allowed]
         if check.findings or not check.not_run:
-            print(f"audit: {check.name}: {len(check.findings)} findings, {len(new)} not argued in docs/security.md")
-        for package, version, hole in new:
-            print(f"audit:   {package} {version}: {hole}")
-        failed = failed or bool(new)
-    if all(not check.not_run for check in checks):
-        stale = allowed - {hole for check in checks for _, _, hole in check.findings}
-        if stale:
-            print(f"audit: docs/security.md argues {', '.join(sorted(stale))}, which nothing has any more: take it out")
-            failed = True
-    ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    report = [{"name": check.name, "findings": check.findings, "not_run": check.not_run} for check in checks]
-    (ARTEFACTS / "advisories.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+            lines.append(f"{check.name}: {len(check.findings)} findings, {len(new)} not argued in docs/security.md")
+        lines += [f"  {package} {version}: {hole}" for package, version, hole in new]
+    is_complete = not any(check.not_run for check in checks)
+    found = {hole for check in checks for _, _, hole in check.findings}
+    if is_complete and (stale := allowed - found):
+        lines.append(f"docs/security.md argues {', '.join(sorted(stale))}, which nothing has any more: take it out")
+    if found - allowed or (is_complete and allowed - found):
+        return "findings", lines
+    return ("clean" if is_complete else "not audited"), lines
+
+
+def main() -> int:
+    """One of EXIT_CODES."""
+    parser = argparse.ArgumentParser(description="Look for known holes and for licences in what the images ship.")
+    parser.add_argument("--allow-not-run", action="store_true", help="Exit with 0 where no advisory service answers.")
+    parser.add_argument("--osv", type=Path, metavar="FILE", help="Ask OSV's export of PyPI's advisories instead.")
+    given = parser.parse_args()
+    try:
+        advisories = None if given.osv is None else Advisories.read(given.osv)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        print(f"audit: {given.osv}: expected OSV's export of PyPI, a zip of JSON records ({error})", file=sys.stderr)
+        return EXIT_CODES["findings"]
+    now = datetime.now(UTC)
+    checks = [
+        asked_of_pypi(name, chosen)
+        if advisories is None
+        else looked_up(name, export(chosen, "--no-hashes", "--no-header", "--no-annotate"), advisories, now)
+        for name, chosen in LOCKS.items()
+    ]
+    checks.append(npm_advisories())
+    word, lines = judged(checks, argued())
     licences = subprocess.run([sys.executable, str(ROOT / "tools" / "licences.py"), "--check"], check=False)
-    return int(failed or licences.returncode != 0)
+    if licences.returncode:
+        word = "findings"
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    report = {"verdict": word, "at": now.isoformat(timespec="seconds"), "checks": [asdict(check) for check in checks]}
+    (ARTEFACTS / "advisories.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    for line in lines:
+        print(f"audit: {line}")
+    match word:
+        case "clean":
+            print("audit: CLEAN: every check was run, and what was found is argued")
+        case "findings":
+            print("audit: FINDINGS")
+        case "not audited":
+            print("audit: NOT AUDITED: whether there are known holes nobody knows; run it where the advisories answer")
+    return 0 if word == "not audited" and given.allow_not_run else EXIT_CODES[word]
 
 
 if __name__ == "__main__":
