@@ -1,9 +1,12 @@
 """Behaviour 29 and 34: what is not right is told in one line with the command that fixes it; nothing is made before."""
 
+import json
 import stat
 from pathlib import Path
 
 import pytest
+from infra_common.endpoint_parameters import EndpointParameters, EndpointUser
+from infra_common.ownership import Owner
 
 from tests.fake_aws.harness import FakeAws
 from tests.infrastructure.conftest import Done, Shell
@@ -140,6 +143,23 @@ def test_a_repository_and_a_stack_that_somebody_else_made_are_never_touched(shel
     shell.run("cleanup", "--purge", "--yes")
     assert made(shell.aws) == ["speech-dev-kokoro-82m-cpu-endpoint"]
     assert len(ecr.describe_repositories(repositoryNames=["speech/dev/kokoro-82m-cpu"])["repositories"]) >= 1
+
+
+def test_an_endpoint_that_an_agent_uses_is_not_destroyed_unless_told(shell: Shell) -> None:
+    used = EndpointParameters("dev", "kokoro-82m-cpu")
+    agent = EndpointUser("agent", "tea", "agent-infra destroy tea")
+    ours = [{"Key": key, "Value": value} for key, value in Owner("dev", used.model, "speech-infra").tags().items()]
+    template = json.dumps({"Resources": {"Voice": {"Type": "AWS::SNS::Topic"}}})
+    stack = "speech-dev-kokoro-82m-cpu-endpoint"
+    shell.aws.client("cloudformation").create_stack(StackName=stack, TemplateBody=template, Tags=ours)
+    shell.aws.client("ssm").put_parameter(Name=used.user(agent.name), Value=agent.render(), Type="String")
+    done = shell.run("destroy", used.model, "--yes", code=5)
+    refused(done, "is used by agent tea; nothing was deleted", agent.removal)
+    refused(shell.run("cleanup", "--purge", "--yes", code=5), "is used by agent tea", agent.removal)
+    assert made(shell.aws) == [stack]
+    forced = shell.run("destroy", used.model, "--yes", "--force")
+    assert "agent tea loses its voice" in forced.err
+    assert made(shell.aws) == []
 
 
 def test_a_question_without_a_terminal_is_a_no(shell: Shell) -> None:

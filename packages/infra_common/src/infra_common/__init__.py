@@ -12,6 +12,8 @@
     leftovers     what is still there, why, what it costs, and the command that removes it
     prices        the Price List, with a dated table behind it
     ownership     the tags that say whose a resource is
+    endpoint_parameters
+                  where an endpoint is and who uses it, which is what the two commands tell each other
 
 Nothing here imports CDK until an app is synthesised, nor boto3 until AWS is asked.
 """

@@ -8,7 +8,8 @@ InfraError (infra_common.errors)
 ├── PreconditionError
 │   ├── NotDeployed           the command needs an endpoint that is not there
 │   ├── NotOurs               a resource under our name that somebody else made
-│   └── ArtefactMissing       an image or weights that should be there
+│   ├── ArtefactMissing       an image or weights that should be there
+│   └── EndpointInUse         an agent would lose its voice
 └── OutcomeError
     ├── RuleBroken            a stack that breaks one of our own rules
     ├── SmokeTestFailed       the endpoint answered, but not as it should
@@ -40,6 +41,10 @@ class NotOurs(PreconditionError):
 
 class ArtefactMissing(PreconditionError):
     """An image or weights that should be there."""
+
+
+class EndpointInUse(PreconditionError):
+    """Somebody uses the endpoint that is to go."""
 
 
 class RuleBroken(OutcomeError):

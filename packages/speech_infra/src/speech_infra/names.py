@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from infra_common.endpoint_parameters import EndpointParameters
+
 from speech_infra.errors import OptionRefused
 
 # A bucket's name has at most 63 characters, and ours hold stage, model, account and region.
@@ -78,14 +80,14 @@ class Names:
         return f"/aws/sagemaker/Endpoints/{self.endpoint}"
 
     @property
-    def parameter_prefix(self) -> str:
-        """SSM parameters that say where the voice is."""
-        return f"/speech/{self.stage}/{self.model}"
+    def parameters(self) -> EndpointParameters:
+        """SSM parameters that say where the voice is, what is released and who uses it."""
+        return EndpointParameters(self.stage, self.model)
 
     @property
     def release_parameter(self) -> str:
         """SSM parameter of what is released; its versions are the history."""
-        return f"{self.parameter_prefix}/release"
+        return self.parameters.release
 
     @property
     def scalable_resource(self) -> str:

@@ -141,7 +141,7 @@ def gather(target: Target) -> Status:
         endpoint=endpoint,
         scaling=_scaling(target) if endpoint is not None else None,
         alarms=_alarms(target),
-        smoke_test=last_recorded(ssm, names.parameter_prefix),
+        smoke_test=last_recorded(ssm, names.parameters.prefix),
         price=price,
     )
 

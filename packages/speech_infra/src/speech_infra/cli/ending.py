@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from speech_infra.target import Target
 
 app = typer.Typer()
+ForceOption = Annotated[bool, typer.Option("--force", help="Also where an agent still uses the endpoint.")]
 AnyModelArgument = Annotated[
     str | None, typer.Argument(metavar="[MODEL]", help="Default: every model of the stage.", show_default=False)
 ]
@@ -21,13 +22,19 @@ AnyModelArgument = Annotated[
 
 @app.command(epilog="Example: speech-infra destroy kokoro-82m")
 @situated
-def destroy(model: ModelArgument, *, here: Situation) -> None:
-    """Delete the endpoint and its stacks, wait for it, and report what is kept: weights, images, logs."""
+def destroy(model: ModelArgument, *, here: Situation, force: ForceOption = False) -> None:
+    """Delete the endpoint and its stacks, wait for it, and report what is kept: weights, images, logs.
+
+    Refused while an agent uses the endpoint.
+    """
     from infra_common.leftovers import report
 
     from speech_infra.removal import destroy as take_down
+    from speech_infra.removal import require_unused
 
     target = here.target(model)
+    for user in require_unused(target, force=force):
+        here.console.warn(f"{user.kind} {user.name} loses its voice; {user.removal} takes it down")
     here.console.confirm(
         f"Delete {target.names.endpoint} in {target.session.region}, account {target.session.account}? "
         "Whoever speaks to it now is cut off. Weights and images are kept.",
@@ -45,16 +52,20 @@ def cleanup(
     *,
     here: Situation,
     purge: Annotated[bool, typer.Option("--purge", help="Delete it, after a typed yes. What is shared stays.")] = False,
+    force: ForceOption = False,
 ) -> None:
     """Report everything that is left in the account, why it was kept and what it costs a month; from any machine."""
     from infra_common.errors import LeftoversRemain
     from infra_common.leftovers import dollars, monthly_usd, report
 
     from speech_infra.catalogue import MODELS
+    from speech_infra.removal import require_unused
 
     targets = [here.target(name) for name in ([model] if model else MODELS)]
     found = _found(targets)
     if purge and any(each.is_ours for each in found):
+        for target in targets:
+            require_unused(target, force=force)
         found = _purge(here, targets, found)
     report(found, here.console)
     if any(each.is_billable for each in found):

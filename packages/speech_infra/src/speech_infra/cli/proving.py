@@ -89,7 +89,7 @@ def run_smoke_test(target: Target, junit: Path | None) -> dict[str, Any]:
         result = asyncio.run(run(transport.connect, target.names.endpoint, each=show))
     if junit is not None:
         write_junit(result, junit)
-    record(target.client("ssm"), target.names.parameter_prefix, target.owner, result)
+    record(target.client("ssm"), target.names.parameters.prefix, target.owner, result)
     if not result.has_passed:
         failed = next(case for case in result.cases if case.failure)
         if console.as_json:

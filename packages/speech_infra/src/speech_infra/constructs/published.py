@@ -17,22 +17,17 @@ class Published(Construct):
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
         arn = stack.format_arn(service="sagemaker", resource="endpoint", resource_name=names.endpoint)
-        for key, value, what in (
-            ("endpoint-name", names.endpoint, "SageMaker endpoint that speaks"),
-            ("endpoint-arn", arn, "what an agent's role must be allowed to invoke"),
-            ("region", stack.region, "where it is"),
+        published = names.parameters
+        for id_, name, value, what in (
+            ("EndpointName", published.endpoint_name, names.endpoint, "SageMaker endpoint that speaks"),
+            ("EndpointArn", published.endpoint_arn, arn, "what an agent's role must be allowed to invoke"),
+            ("Region", published.region, stack.region, "where it is"),
         ):
-            ssm.StringParameter(
-                self,
-                "".join(part.title() for part in key.split("-")),
-                parameter_name=f"{names.parameter_prefix}/{key}",
-                string_value=value,
-                description=what,
-            )
+            ssm.StringParameter(self, id_, parameter_name=name, string_value=value, description=what)
         ssm.StringParameter(
             self,
             "Release",
-            parameter_name=names.release_parameter,
+            parameter_name=published.release,
             string_value=release.render(),
             description="image, weights and options that are live; its versions are the history",
         )
