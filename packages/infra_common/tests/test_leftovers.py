@@ -1,11 +1,13 @@
 """What counts as ours, as billable, and how amounts read."""
 
 import pytest
-from infra_common.leftovers import Leftover, dollars, gigabytes, monthly_usd
+from infra_common.console import Console
+from infra_common.leftovers import Leftover, dollars, gigabytes, monthly_usd, report
 
 
 def leftover(monthly: float | None, *, is_ours: bool = True) -> Leftover:
-    return Leftover("bucket", "b", "1 GB", monthly, "kept", "rm", (lambda: None) if is_ours else None)
+    command, purge = ("rm", lambda: None) if is_ours else ("not ours to remove", None)
+    return Leftover("bucket", "b", "1 GB", monthly, "kept", command, purge)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,17 @@ def test_only_what_is_ours_and_costs_something_is_billable(each: Leftover, is_bi
 
 def test_what_is_shared_is_not_in_the_sum() -> None:
     assert monthly_usd([leftover(1.0), leftover(None), leftover(9.0, is_ours=False)]) == 1.0
+
+
+def test_a_command_that_removes_several_things_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    report([leftover(1.0), leftover(2.0), leftover(9.0, is_ours=False)], Console("tool"))
+    told = capsys.readouterr().out
+    assert "Together $3.00 a month, without what is shared.\n  bucket: rm\n  bucket: not ours to remove\n" in told
+
+
+def test_where_nothing_is_left_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    report([], Console("tool"))
+    assert capsys.readouterr().out == "Nothing is left.\n"
 
 
 @pytest.mark.parametrize(

@@ -50,16 +50,17 @@ class Leftover:
 
 
 def report(leftovers: Sequence[Leftover], console: Console) -> None:
-    """The table with its sum."""
+    """The table with its sum, and below it what removes what: one command for many things, as a rule."""
     console.result({"leftovers": [each.as_dict() for each in leftovers], "monthly_usd": monthly_usd(leftovers)})
     if not leftovers:
         console.line("Nothing is left.")
         return
-    rows = [(each.kind, each.name, each.size, dollars(each.monthly_usd), each.why, each.command) for each in leftovers]
-    console.table(
-        "Still there", ("what", "name", "size", "a month", "why it is kept", "what removes it"), rows, fixed=2
-    )
+    rows = [(each.kind, each.name, each.size, dollars(each.monthly_usd), each.why) for each in leftovers]
+    console.table("Still there", ("what", "name", "size", "a month", "why it is kept"), rows, fixed=2)
     console.line(f"Together {dollars(monthly_usd(leftovers))} a month, without what is shared.")
+    for command in dict.fromkeys(each.command for each in leftovers):
+        kinds = dict.fromkeys(each.kind for each in leftovers if each.command == command)
+        console.line(f"  {', '.join(kinds)}: {command}")
 
 
 def monthly_usd(leftovers: Sequence[Leftover]) -> float:
