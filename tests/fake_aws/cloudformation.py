@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import uuid4
 
 from .change_set import NO_CHANGES, ChangeSet
 from .errors import AwsRefusal, validation
 from .stack import Stack, Surroundings
 from .stack_engine import Provider, StackEngine
+from .stack_register import StackRegister
 from .template import Template, template_place
 from .wire import Answer, Call, query_answer, query_parameters
 
@@ -41,7 +41,7 @@ class CloudFormation:
     def __init__(self, account_id: str, account: Account) -> None:
         self._account_id = account_id
         self._account = account
-        self._stacks: list[Stack] = []
+        self._stacks = StackRegister(account_id)
         self._change_sets: list[ChangeSet] = []
         self._operations: list[threading.Thread] = []
         self._lock = threading.RLock()
@@ -70,13 +70,13 @@ class CloudFormation:
 
     def _create_change_set(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         kind = asked.get("ChangeSetType", "UPDATE")
-        present = self._find(region, asked["StackName"])
+        present = self._stacks.find(region, asked["StackName"])
         if kind == "CREATE":
             if present is not None and present.status != "REVIEW_IN_PROGRESS":
                 raise AwsRefusal("AlreadyExistsException", f"Stack [{asked['StackName']}] already exists")
-            stack = present or self._new_stack(region, asked["StackName"], "REVIEW_IN_PROGRESS")
+            stack = present or self._stacks.new(region, asked["StackName"], "REVIEW_IN_PROGRESS")
         else:
-            stack = self._named(region, asked["StackName"])
+            stack = self._stacks.named(region, asked["StackName"])
             self._require_changeable(stack)
         template = self._template(asked, stack)
         given, parameters = self._parameters(region, asked, template, stack)
@@ -89,7 +89,7 @@ class CloudFormation:
         )
         change_set = ChangeSet(
             name=asked["ChangeSetName"],
-            change_set_id=_arn(region, self._account_id, "changeSet", asked["ChangeSetName"]),
+            change_set_id=self._stacks.arn(region, "changeSet", asked["ChangeSetName"]),
             stack=stack,
             template=template,
             given=given,
@@ -125,7 +125,7 @@ class CloudFormation:
         return {}
 
     def _list_change_sets(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._named(region, asked["StackName"])
+        stack = self._stacks.named(region, asked["StackName"])
         return {
             "Summaries": [
                 {"ChangeSetName": each.name, "ChangeSetId": each.change_set_id, "Status": each.status}
@@ -135,13 +135,13 @@ class CloudFormation:
         }
 
     def _create_stack(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        if self._find(region, asked["StackName"]) is not None:
+        if self._stacks.find(region, asked["StackName"]) is not None:
             raise AwsRefusal("AlreadyExistsException", f"Stack [{asked['StackName']}] already exists")
-        stack = self._new_stack(region, asked["StackName"], "REVIEW_IN_PROGRESS")
+        stack = self._stacks.new(region, asked["StackName"], "REVIEW_IN_PROGRESS")
         return self._apply(region, asked, stack)
 
     def _update_stack(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._named(region, asked["StackName"])
+        stack = self._stacks.named(region, asked["StackName"])
         self._require_changeable(stack)
         return self._apply(region, asked, stack)
 
@@ -160,8 +160,8 @@ class CloudFormation:
     def _describe_stacks(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         name = asked.get("StackName")
         if name:
-            return {"Stacks": [self._named(region, name).described()]}
-        return {"Stacks": [each.described() for each in self._alive(region)]}
+            return {"Stacks": [self._stacks.named(region, name).described()]}
+        return {"Stacks": [each.described() for each in self._stacks.alive(region)]}
 
     def _list_stacks(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         wanted = asked.get("StackStatusFilter", [])
@@ -174,17 +174,17 @@ class CloudFormation:
                     "CreationTime": each.created,
                     "DeletionTime": each.deleted,
                 }
-                for each in self._stacks
-                if each.region == region and (not wanted or each.status in wanted)
+                for each in self._stacks.of(region)
+                if not wanted or each.status in wanted
             ]
         }
 
     def _get_template(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._named(region, asked["StackName"])
+        stack = self._stacks.named(region, asked["StackName"])
         return {"TemplateBody": stack.template.body if stack.template else "{}", "StagesAvailable": ["Original"]}
 
     def _get_template_summary(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._find(region, asked["StackName"]) if "StackName" in asked else None
+        stack = self._stacks.find(region, asked["StackName"]) if "StackName" in asked else None
         template = self._template(asked, stack)
         return {
             "Parameters": [
@@ -201,7 +201,7 @@ class CloudFormation:
         }
 
     def _describe_stack_events(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._named(region, asked["StackName"])
+        stack = self._stacks.named(region, asked["StackName"])
         return {
             "StackEvents": [
                 {
@@ -232,12 +232,12 @@ class CloudFormation:
         return {"StackResourceDetail": found[0].described()}
 
     def _delete_stack(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._find(region, asked["StackName"])
+        stack = self._stacks.find(region, asked["StackName"])
         if stack is None:
             return {}
         if stack.is_protected:
             raise validation(f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled")
-        users = self._users_of(stack)
+        users = self._stacks.users_of(stack)
         if users:
             export, user = users[0]
             raise validation(f"Export {export} cannot be deleted as it is in use by {user}")
@@ -246,20 +246,20 @@ class CloudFormation:
         return {}
 
     def _continue_update_rollback(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._named(region, asked["StackName"])
+        stack = self._stacks.named(region, asked["StackName"])
         if stack.status != "UPDATE_ROLLBACK_FAILED":
             raise validation(f"Stack:{stack.stack_id} is in {stack.status} state and can not continue the rollback.")
         self._run(stack, lambda engine: engine.continue_rollback(stack))
         return {}
 
     def _update_termination_protection(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stack = self._named(region, asked["StackName"])
+        stack = self._stacks.named(region, asked["StackName"])
         stack.is_protected = asked["EnableTerminationProtection"] == "true"
         return {"StackId": stack.stack_id}
 
     def _list_exports(self, region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         del asked
-        return {"Exports": [{"Name": key, "Value": value} for key, value in self._exports(region).items()]}
+        return {"Exports": [{"Name": key, "Value": value} for key, value in self._stacks.exports(region).items()]}
 
     # what answers them
 
@@ -276,7 +276,7 @@ class CloudFormation:
         region = stack.region
         engine = StackEngine(
             provider=lambda kind: self._account.provider(region, kind),
-            around=lambda: Surroundings(self._account_id, region, self._exports(region)),
+            around=lambda: Surroundings(self._account_id, region, self._stacks.exports(region)),
             fails=lambda _name: self._account.rollback_failure() or None,
         )
         worker = threading.Thread(target=_operate, args=(stack, operation, engine), daemon=True)
@@ -311,31 +311,12 @@ class CloudFormation:
             raise validation(f"Parameters: {sorted(unknown)} do not exist in the template")
         return given, template.parameter_values(given, {}, lambda name: self._account.read_parameter(region, name))
 
-    def _new_stack(self, region: str, name: str, status: str) -> Stack:
-        stack = Stack(name, _arn(region, self._account_id, "stack", name), region, self._account_id, status)
-        stack.tell(name, stack.stack_id, "AWS::CloudFormation::Stack", status, "User Initiated")
-        self._stacks.append(stack)
-        return stack
-
-    def _alive(self, region: str) -> list[Stack]:
-        return [each for each in self._stacks if each.region == region and each.status != "DELETE_COMPLETE"]
-
-    def _find(self, region: str, name: str) -> Stack | None:
-        by_id = [each for each in self._stacks if each.stack_id == name]
-        return next(iter(by_id or [each for each in self._alive(region) if each.name == name]), None)
-
-    def _named(self, region: str, name: str) -> Stack:
-        stack = self._find(region, name)
-        if stack is None:
-            raise validation(f"Stack with id {name} does not exist")
-        return stack
-
     def _require_changeable(self, stack: Stack) -> None:
         if stack.is_busy or stack.status in {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_ROLLBACK_FAILED"}:
             raise validation(f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.")
 
     def _resources(self, region: str, asked: Mapping[str, Any]) -> list[Any]:
-        return list(self._named(region, asked["StackName"]).resources.values())
+        return list(self._stacks.named(region, asked["StackName"]).resources.values())
 
     def _change_set(self, region: str, asked: Mapping[str, Any]) -> ChangeSet:
         name, stack_name = asked["ChangeSetName"], asked.get("StackName")
@@ -344,23 +325,6 @@ class CloudFormation:
             if each.stack.region == region and is_of_stack and name in {each.name, each.change_set_id}:
                 return each
         raise AwsRefusal("ChangeSetNotFound", f"ChangeSet [{name}] does not exist", 404)
-
-    def _exports(self, region: str) -> dict[str, str]:
-        return {
-            output["ExportName"]: output["OutputValue"]
-            for stack in self._alive(region)
-            for output in stack.outputs
-            if "ExportName" in output
-        }
-
-    def _users_of(self, stack: Stack) -> list[tuple[str, str]]:
-        names = [output["ExportName"] for output in stack.outputs if "ExportName" in output]
-        return [
-            (name, other.name)
-            for other in self._alive(stack.region)
-            for name in names
-            if other is not stack and other.template is not None and name in other.template.body
-        ]
 
 
 def _operate(stack: Stack, operation: Callable[[StackEngine], None], engine: StackEngine) -> None:
@@ -373,10 +337,6 @@ def _operate(stack: Stack, operation: Callable[[StackEngine], None], engine: Sta
 
 def _tags(asked: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in asked.get("Tags", [])}
-
-
-def _arn(region: str, account_id: str, kind: str, name: str) -> str:
-    return f"arn:aws:cloudformation:{region}:{account_id}:{kind}/{name}/{uuid4()}"
 
 
 _HANDLERS: Final[Mapping[str, Callable[[CloudFormation, str, Mapping[str, Any]], dict[str, Any]]]] = {
