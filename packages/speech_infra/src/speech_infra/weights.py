@@ -7,7 +7,7 @@ and hash is not sent again. The manifest goes last, so that a prefix with a mani
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +71,18 @@ def pieces_of(weights: WeightsDirectory) -> list[Piece]:
 
 def sync(s3: Any, bucket: str, weights: WeightsDirectory, console: Console) -> Synced:
     """Bring the prefix to what the manifest says. Raises UploadCorrupt, or what botocore raises."""
-    *files, manifest = pieces_of(weights)
+    return send_missing(s3, bucket, pieces_of(weights), console)
+
+
+def send_missing(s3: Any, bucket: str, pieces: Sequence[Piece], console: Console) -> Synced:
+    """Send what is not there yet; the last piece is the manifest. Raises as `sync` does."""
+    *files, manifest = pieces
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         is_there = list(pool.map(lambda piece: _is_there(s3, bucket, piece), [*files, manifest]))
     missing = [piece for piece, there in zip([*files, manifest], is_there, strict=True) if not there]
     total_bytes = sum(piece.size_bytes for piece in missing)
     if not missing:
-        console.note(f"weights {content_of(weights)} are in the bucket already, each with the right hash")
+        console.note(f"{len(files) + 1} files of weights are in the bucket already, each with the right hash")
         return Synced(0, 0, len(files) + 1)
     with console.transfer("upload weights", total_bytes) as done:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
