@@ -24,6 +24,9 @@ from infra_common.errors import InfraError, OutcomeError
 REPORT: Final = "validation-report.json"
 _MARK: Final = "made-from.txt"
 _TAIL_LINES: Final = 12
+_NAME_CHARS: Final = 16
+_KEPT: Final = 4
+"""Assemblies of a few hundred kB: what is live, what is to come, and two to go back to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,20 @@ def synthesise(build: Callable[[Path], Any], directory: Path, made_from: str | N
     if made_from is not None:
         mark.write_text(made_from)
     return Assembly(directory)
+
+
+def synthesise_once(build: Callable[[Path], Any], folder: Path, made_from: str) -> Assembly:
+    """As `synthesise`, in a directory of `folder` for each fingerprint: going back to what was there before is quick.
+
+    The newest few stay.
+    """
+    directory = folder / made_from[:_NAME_CHARS]
+    assembly = synthesise(build, directory, made_from)
+    os.utime(directory)
+    by_age = sorted((each for each in folder.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime_ns)
+    for old in by_age[:-_KEPT]:
+        shutil.rmtree(old)
+    return assembly
 
 
 def _reason(directory: Path, said: str, error: RuntimeError) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import infra_common
 from infra_common import cdk_cli
-from infra_common.assembly import Assembly, fingerprint, synthesise
+from infra_common.assembly import Assembly, fingerprint, synthesise, synthesise_once
 from infra_common.container_engine import ContainerEngine
 from infra_common.stack_deployment import Deployed, StackDeployment
 
@@ -39,8 +39,8 @@ class Outcome:
     """What was made or changed; empty where all was there already."""
 
 
-def make_assembly(target: Target, names: Names, release: Release, directory: Path) -> Assembly:
-    """The templates of a release. CDK is imported here."""
+def make_assembly(target: Target, names: Names, release: Release, directory: Path | None = None) -> Assembly:
+    """The templates of a release, in a directory that is kept for it where none is given. CDK is imported here."""
 
     def build(into: Path) -> Any:
         from speech_infra.app import build_app
@@ -50,8 +50,11 @@ def make_assembly(target: Target, names: Names, release: Release, directory: Pat
     owner = "".join(f"{key}={value}" for key, value in target.owner.tags().items())
     inputs = (release.render(), names.account, names.region, owner, names.endpoint)
     sources = (Path(__file__).parent, Path(infra_common.__file__).parent)
+    made_from = fingerprint(sources, *inputs)
     with target.console.step("make the templates"):
-        return synthesise(build, directory, fingerprint(sources, *inputs))
+        if directory is None:
+            return synthesise_once(build, target.assembly_directory.parent / "releases" / names.endpoint, made_from)
+        return synthesise(build, directory, made_from)
 
 
 class Deployment:
@@ -67,7 +70,7 @@ class Deployment:
     ) -> Outcome:
         """With the image of `recipe`, built where it is not in the repository, or the one with `digest`."""
         target = self._target
-        self._install_cdk()
+        install_cdk(self._target)
         tag = None if recipe is None else recipe.content_tag()
         known = digest or self._digest_of(tag)
         release = Release(known or NO_DIGEST, content_of(weights), self._options)
@@ -91,7 +94,7 @@ class Deployment:
 
     def release(self, release: Release) -> Outcome:
         """Bring the endpoint to a release whose image and weights are there already: rollback, pause and resume."""
-        self._install_cdk()
+        install_cdk(self._target)
         if not self._target.images.has_digest(release.image_digest):
             raise ArtefactMissing(
                 f"image {release.image_digest} is no longer in the repository; a lifecycle rule keeps the newest five",
@@ -116,7 +119,7 @@ class Deployment:
         return stored.digest
 
     def _assembly(self, release: Release) -> Assembly:
-        return make_assembly(self._target, self._target.names, release, self._target.assembly_directory)
+        return make_assembly(self._target, self._target.names, release)
 
     def _stack(self, assembly: Assembly, stack: str) -> Deployed:
         target = self._target
@@ -138,11 +141,12 @@ class Deployment:
         found = endpoint_state(self._target.client("sagemaker"), self._target.names.endpoint)
         return f"endpoint: {found.described()}" if found is not None else ""
 
-    def _install_cdk(self) -> None:
-        target = self._target
-        if cdk_cli.installed_version(target.root) != cdk_cli.pinned_version(target.root):
-            with target.console.step("install the pinned CDK command (npm ci)"):
-                cdk_cli.install(target.root, target.logs_directory / "npm-ci.log")
+
+def install_cdk(target: Target) -> None:
+    """The pinned command, where it is not there in that version. Raises ToolFailed or PreconditionError."""
+    if cdk_cli.installed_version(target.root) != cdk_cli.pinned_version(target.root):
+        with target.console.step("install the pinned CDK command (npm ci)"):
+            cdk_cli.install(target.root, target.logs_directory / "npm-ci.log")
 
 
 def current_release(target: Target) -> Release | None:

@@ -1,4 +1,8 @@
-"""`diff`: the templates that `deploy` would use now, compared by the CDK command with what is deployed."""
+"""`diff`: the templates that `deploy` would use now, compared by the CDK command with what is deployed.
+
+Templates are compared, without a change set: that would write to the account, and leave a stack in REVIEW_IN_PROGRESS
+where there is none yet.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,14 @@ def show_difference(target: Target, dockerfile: Path | None) -> None:
         target.console.warn(f"image {tag} is not in the repository: deploy would build it; the difference shows zeros")
     options = live.options if live else EndpointOptions.for_model(target.model)
     release = Release(digest, live.weights if live else "0" * 32, options)
-    assembly = make_assembly(target, target.names, release, target.assembly_directory)
+    assembly = make_assembly(target, target.names, release)
     if cdk_cli.installed_version(target.root) is None:
         raise NotDeployed("the pinned CDK command is not installed", fix="npm ci")
     texts = {}
     for stack in assembly.stacks:
         run = target.cdk.start(
-            ["diff", stack, "--exclusively", "--app", str(assembly.directory), "--ci"], f"diff-{stack}"
+            ["diff", stack, "--exclusively", "--app", str(assembly.directory), "--ci", "--method", "template"],
+            f"diff-{stack}",
         )
         code = run.ended(LONGEST_S)
         if code is None:
