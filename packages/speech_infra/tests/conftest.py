@@ -44,7 +44,7 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Made]:
-    """`plain`, `full` (VPC, key, two instances, topic, a tag, on a CPU), `rolling` and `paused`, checked by cdk-nag."""
+    """`plain`, `full` (VPC, key, two instances, topic, a tag, on a CPU), `rolling`, `paused`, `pipeline`."""
     directory = tmp_path_factory.mktemp("templates")
     topic = "arn:aws:sns:us-east-1:123456789012:voice"
     wanted = {
@@ -64,10 +64,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Made]:
         "rolling": ("kokoro-82m", release_of("kokoro-82m", instances=4, max_instances=4, strategy="rolling")),
         "paused": ("kokoro-82m", release_of("kokoro-82m", is_paused=True)),
     }
-    return {
+    made = {
         name: Made(synthesise(lambda into, m=model, r=release: _app(m, r, into), directory / name))  # type: ignore[misc]
         for name, (model, release) in wanted.items()
     }
+    return made | {"pipeline": Made(synthesise(_pipeline, directory / "pipeline"))}
+
+
+def _pipeline(into: Path) -> Any:
+    import aws_cdk as cdk
+    from cdk_nag import AwsSolutionsChecks
+    from speech_infra.app import build_pipeline
+    from speech_infra.pipeline import Pipeline
+
+    app = build_pipeline(Pipeline(names_of(), "example/voice", "production"), into)
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    return app
 
 
 def _app(model: str, release: Release, into: Path) -> Any:

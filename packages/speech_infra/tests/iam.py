@@ -12,7 +12,8 @@ def described(template: Mapping[str, Any]) -> Iterator[str]:
             continue
         yield f"role {name}"
         for statement in role["Properties"]["AssumeRolePolicyDocument"]["Statement"]:
-            yield f"  taken by {statement['Principal']['Service']}{_where(statement)}"
+            ((kind, taker),) = statement["Principal"].items()
+            yield f"  taken by {kind.lower()} {_text(taker)}{_where(statement)}"
         policies = [
             policy["Properties"]["PolicyDocument"]
             for policy in resources.values()

@@ -65,7 +65,8 @@ def test_an_error_with_json_is_a_document_too() -> None:
 LOOKING = ["list", "doctor", "synth", "diff", "status", "logs", "smoke-test", "invoke"]
 CHANGING = ["deploy", "pause", "resume", "rollback", "recover", "destroy", "cleanup"]
 GROUPED = ["weights prepare", "weights sync", "image build", "image push", "image pin"]
-VERBS = [*LOOKING, *CHANGING, *GROUPED]
+ROLES = ["pipeline synth", "pipeline deploy", "pipeline destroy"]
+VERBS = [*LOOKING, *CHANGING, *GROUPED, *ROLES]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -48,6 +48,20 @@ GOOD: dict[str, Any] = {
                 "Tags": TAGS,
             },
         },
+        "Workflow": {
+            "Type": "AWS::IAM::Role",
+            "Properties": {
+                "AssumeRolePolicyDocument": {
+                    "Statement": [
+                        {
+                            "Principal": {"Federated": {"Ref": "Provider"}},
+                            "Condition": {"StringEquals": {"host:aud": "sts", "host:sub": "repo:a/b:environment:c"}},
+                        }
+                    ]
+                },
+                "Tags": TAGS,
+            },
+        },
         "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"Tags": TAGS}},
         "BucketPolicy": {
             "Type": "AWS::S3::BucketPolicy",
@@ -68,6 +82,10 @@ BREAKS: dict[str, tuple[Path_, Any]] = {
     "machine-image": (("Config", "Properties", "ProductionVariants", 0, "InferenceAmiVersion"), None),
     "guarded-update": (("Endpoint", "Properties", "DeploymentConfig", "AutoRollbackConfiguration"), {}),
     "bound-trust": (("Role", "Properties", "AssumeRolePolicyDocument", "Statement", 0, "Condition"), {}),
+    "bound-federation": (
+        ("Workflow", "Properties", "AssumeRolePolicyDocument", "Statement", 0, "Condition"),
+        {"StringLike": {"host:aud": "sts", "host:sub": "repo:a/*"}},
+    ),
     "tls-only": (("BucketPolicy", "Properties", "PolicyDocument", "Statement"), []),
     "ownership-tags": (("Bucket", "Properties", "Tags"), []),
 }
@@ -93,6 +111,14 @@ def test_a_template_that_breaks_one_rule_hears_of_that_rule_alone(rule: str) -> 
     assert [breach.rule for breach in found] == [rule]
     assert found[0].resource == path[0] or rule == "tls-only"
     assert found[0].fix
+
+
+@pytest.mark.parametrize("claims", [{"aud": "sts"}, {"sub": "repo:a/b"}, {"aud": "sts", "sub": "repo:a/*"}])
+def test_a_token_that_is_held_to_half_of_what_it_says_is_not_trusted(claims: dict[str, str]) -> None:
+    template = copy.deepcopy(GOOD)
+    statement = template["Resources"]["Workflow"]["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]
+    statement["Condition"] = {"StringEquals": {f"host:{claim}": value for claim, value in claims.items()}}
+    assert [breach.rule for breach in breaches(template)] == ["bound-federation"]
 
 
 @pytest.mark.infra

@@ -97,6 +97,19 @@ def _bound_trust(template: Template) -> Iterator[tuple[str, str, str]]:
                 yield name, "Properties.AssumeRolePolicyDocument", "a service may take it for any account"
 
 
+def _bound_federation(template: Template) -> Iterator[tuple[str, str, str]]:
+    for name, properties in _of_type(template, "AWS::IAM::Role"):
+        for statement in _statements(properties.get("AssumeRolePolicyDocument")):
+            if "Federated" not in _mapping(statement.get("Principal")):
+                continue
+            exact = _mapping(statement.get("Condition", {}).get("StringEquals"))
+            claims = {key.rpartition(":")[2]: value for key, value in exact.items()}
+            loose = [claim for claim in ("aud", "sub") if not isinstance(claims.get(claim), str)]
+            if loose or "*" in f"{claims['aud']}{claims['sub']}":
+                what = f"tokens are not held to one {' and one '.join(loose or ['sub'])}"
+                yield name, "Properties.AssumeRolePolicyDocument", what
+
+
 def _tls_only(template: Template) -> Iterator[tuple[str, str, str]]:
     policies = dict(_of_type(template, "AWS::S3::BucketPolicy"))
     for name, _ in _of_type(template, "AWS::S3::Bucket"):
@@ -129,6 +142,7 @@ RULES: Final = (
     Rule("machine-image", "set InferenceAmiVersion to the one that fits the image's CUDA", _machine_image),
     Rule("guarded-update", "name alarms in AutoRollbackConfiguration", _guarded),
     Rule("bound-trust", "add aws:SourceAccount to the trust's conditions", _bound_trust),
+    Rule("bound-federation", "hold aud and sub to one value each with StringEquals", _bound_federation),
     Rule("tls-only", "deny aws:SecureTransport false in the bucket's policy", _tls_only),
     Rule("ownership-tags", "tag the app with Owner.tags()", _owned),
 )

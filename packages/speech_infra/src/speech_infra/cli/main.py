@@ -14,7 +14,7 @@ from types import FrameType
 
 import typer
 
-from speech_infra.cli import artefacts, deploying, ending, observing, operating, proving
+from speech_infra.cli import artefacts, deploying, ending, observing, operating, pipeline, proving
 
 _EPILOG = (
     "Exit codes: 0 done, 1 a check failed, 2 usage, 3 something billable is left, 4 AWS refuses, 5 something must be "
@@ -36,6 +36,7 @@ for group in (observing.app, deploying.app, proving.app, operating.app, ending.a
     app.registered_commands += group.registered_commands
 app.add_typer(artefacts.weights_app, name="weights")
 app.add_typer(artefacts.image_app, name="image")
+app.add_typer(pipeline.app, name="pipeline")
 
 
 def main() -> None:

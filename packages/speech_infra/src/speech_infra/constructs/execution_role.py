@@ -6,8 +6,6 @@ resources, so that no other account's can have SageMaker take the role on its be
 
 from __future__ import annotations
 
-from typing import Any
-
 import aws_cdk as cdk
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
@@ -15,7 +13,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from speech_infra.constructs.acknowledged import acknowledge
+from speech_infra.constructs.statements import allow, argue_wildcards
 from speech_infra.names import Names
 
 _WEIGHTS = "weights/*"
@@ -58,17 +56,17 @@ class ExecutionRole(Construct):
         )
         weights = f"arn:{cdk.Aws.PARTITION}:s3:::{names.weights_bucket}/{_WEIGHTS}"
         statements = [
-            _allow("ReadWeights", ["s3:GetObject"], [weights]),
-            _allow("ListWeights", ["s3:ListBucket"], [bucket.bucket_arn], {"StringLike": {"s3:prefix": [_WEIGHTS]}}),
-            _allow(
+            allow("ReadWeights", ["s3:GetObject"], [weights]),
+            allow("ListWeights", ["s3:ListBucket"], [bucket.bucket_arn], {"StringLike": {"s3:prefix": [_WEIGHTS]}}),
+            allow(
                 "PullImage",
                 ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
                 [repository.repository_arn],
             ),
-            _allow("LogInToRegistry", ["ecr:GetAuthorizationToken"], ["*"]),
-            _allow("WriteLog", ["logs:CreateLogGroup", "logs:DescribeLogStreams"], [log_group]),
-            _allow("WriteLogLines", ["logs:CreateLogStream", "logs:PutLogEvents"], [f"{log_group}:log-stream:*"]),
-            _allow(
+            allow("LogInToRegistry", ["ecr:GetAuthorizationToken"], ["*"]),
+            allow("WriteLog", ["logs:CreateLogGroup", "logs:DescribeLogStreams"], [log_group]),
+            allow("WriteLogLines", ["logs:CreateLogStream", "logs:PutLogEvents"], [f"{log_group}:log-stream:*"]),
+            allow(
                 "PutMetrics",
                 ["cloudwatch:PutMetricData"],
                 ["*"],
@@ -83,16 +81,14 @@ class ExecutionRole(Construct):
         if key is not None:
             via = [f"{service}.{stack.region}.{cdk.Aws.URL_SUFFIX}" for service in ("s3", "ecr")]
             statements.append(
-                _allow("Decrypt", ["kms:Decrypt"], [key.key_arn], {"StringEquals": {"kms:ViaService": via}})
+                allow("Decrypt", ["kms:Decrypt"], [key.key_arn], {"StringEquals": {"kms:ViaService": via}})
             )
         if in_vpc:
             found, why = _network(stack)
             statements += found
             wildcards |= why
         policy = iam.Policy(self, "Policy", statements=statements, roles=[self.role])
-        for resource, reason in wildcards.items():
-            name = stack.resolve(resource)
-            acknowledge(policy, f"AwsSolutions-IAM5[Resource::{_as_found(name)}]", reason)
+        argue_wildcards(policy, wildcards)
         self.policy = policy
 
 
@@ -101,7 +97,7 @@ def _network(stack: cdk.Stack) -> tuple[list[iam.PolicyStatement], dict[str, str
     kinds = ("network-interface", "subnet", "security-group")
     where = [stack.format_arn(service="ec2", resource=kind, resource_name="*") for kind in kinds]
     statements = [
-        _allow(
+        allow(
             "MakeInterfaces",
             [
                 "ec2:CreateNetworkInterface",
@@ -111,7 +107,7 @@ def _network(stack: cdk.Stack) -> tuple[list[iam.PolicyStatement], dict[str, str
             ],
             where,
         ),
-        _allow(
+        allow(
             "DescribeNetwork",
             [
                 "ec2:DescribeDhcpOptions",
@@ -124,17 +120,3 @@ def _network(stack: cdk.Stack) -> tuple[list[iam.PolicyStatement], dict[str, str
         ),
     ]
     return statements, dict.fromkeys(where, "SageMaker makes the interfaces itself, under ids of its own")
-
-
-def _as_found(name: Any) -> str:
-    """A resolved ARN as cdk-nag writes it: intrinsic references in angle brackets."""
-    if isinstance(name, str):
-        return name
-    parts = name["Fn::Join"][1]
-    return "".join(part if isinstance(part, str) else f"<{part['Ref']}>" for part in parts)
-
-
-def _allow(
-    sid: str, actions: list[str], resources: list[str], conditions: dict[str, object] | None = None
-) -> iam.PolicyStatement:
-    return iam.PolicyStatement(sid=sid, actions=actions, resources=resources, conditions=conditions)
