@@ -21,6 +21,13 @@ def test_every_model_has_a_price_and_an_image_that_fits_its_instance() -> None:
         assert has_gpu(model.instance_type) == (model.gpu_machine_image is not None) == (model.cuda is not None)
 
 
+def test_the_engine_of_a_model_has_the_weights_that_it_wants() -> None:
+    assert model_named("kokoro-82m").needs_safetensors
+    cpu = model_named("kokoro-82m-cpu")
+    assert cpu.needs_stages == ("openvino" in cpu.engines)
+    assert (cpu.engine, cpu.engines) == ("auto", ("openvino", "onnx"))
+
+
 def test_an_unknown_model_is_told_the_known_ones() -> None:
     with pytest.raises(ModelUnknown, match="kokoro-82m, kokoro-82m-cpu"):
         model_named("kokoro")

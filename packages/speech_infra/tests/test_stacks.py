@@ -124,6 +124,14 @@ def test_the_network_has_no_way_out_and_names_no_zone(made: Mapping[str, Made]) 
     assert all(isinstance(zone, dict) and "Fn::Select" in zone for zone in zones)
 
 
+def test_the_dashboard_shows_whichever_engine_the_container_runs(made: Mapping[str, Made]) -> None:
+    (dashboard,) = made["full"].of_type("endpoint", "AWS::CloudWatch::Dashboard")
+    body = "".join(part for part in dashboard["DashboardBody"]["Fn::Join"][1] if isinstance(part, str))
+    for engine in ("openvino", "onnx"):
+        assert f'"FirstAudio","Engine","{engine}"' in body
+    assert 'Engine=(\\"openvino\\" OR \\"onnx\\")' in body
+
+
 def test_every_alarm_tells_the_topic_and_every_resource_carries_the_tag_that_was_asked_for(
     made: Mapping[str, Made],
 ) -> None:

@@ -24,7 +24,11 @@ class SpeechModel:
     image_target: str
     """The stage of the Dockerfile."""
     engine: str
+    """SPEECH_ENGINE in the container."""
+    engines: tuple[str, ...]
+    """Which ones that may turn out to be, as the container's own metrics name them."""
     needs_safetensors: bool
+    needs_stages: bool
     gpu_machine_image: str | None
     """InferenceAmiVersion where the instance has a GPU."""
     cuda: str | None
@@ -44,7 +48,9 @@ MODELS: Final = {
             instance_type="ml.g5.xlarge",
             image_target="gpu",
             engine="torch",
+            engines=("torch",),
             needs_safetensors=True,
+            needs_stages=False,
             gpu_machine_image=GPU_MACHINE_IMAGE,
             cuda="13.0",
             concurrency=16,
@@ -54,8 +60,10 @@ MODELS: Final = {
             summary="Kokoro-82M on a CPU: no GPU quota needed, a few listeners an instance",
             instance_type="ml.c7i.2xlarge",
             image_target="cpu",
-            engine="onnx",
+            engine="auto",  # OpenVINO where the processor multiplies bfloat16, as c7i's does, else ONNX Runtime
+            engines=("openvino", "onnx"),
             needs_safetensors=False,
+            needs_stages=True,
             gpu_machine_image=None,
             cuda=None,
             concurrency=4,

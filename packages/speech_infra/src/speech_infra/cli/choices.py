@@ -65,12 +65,13 @@ def prepared_weights(target: Target, directory: Path | None) -> WeightsDirectory
     """The weights that the model's engine wants, made where they are not there. Raises WeightsError."""
     from kokoro_weights import prepare
 
+    model = target.model
     if directory is not None:
-        needs = target.model.needs_safetensors
-        return prepare("directory", directory=directory, safetensors=needs)
+        return prepare("directory", directory=directory, safetensors=model.needs_safetensors, stages=model.needs_stages)
     with target.console.step("prepare weights") as say:
         return prepare(
-            safetensors=target.model.needs_safetensors,
+            safetensors=model.needs_safetensors,
+            stages=model.needs_stages,
             progress=lambda step, _done, _total: say(step),
         )
 

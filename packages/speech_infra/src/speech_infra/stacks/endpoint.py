@@ -59,7 +59,7 @@ class EndpointStack(cdk.Stack):
         alarms = EndpointAlarms(self, "Alarms", names, model, options)
         endpoint = speech_endpoint(self, names, options, hosted.config_name, alarms.guards)
         FleetScaling(self, "Scaling", names=names, model=model, options=options, endpoint=endpoint)
-        speech_dashboard(self, names, model.engine, alarms.all)
+        speech_dashboard(self, names, model.engines, alarms.all)
         cdk.CfnOutput(self, "EndpointArn", value=endpoint.ref)
 
 
