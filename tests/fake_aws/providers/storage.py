@@ -7,7 +7,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ..stack import Made
-from .base import Clients, Simple, exists_already, short_name, tag_list
+from .base import Clients, Simple, exists_already, lower_first, short_name, tag_list
 
 
 class Bucket(Simple):
@@ -111,10 +111,12 @@ class Repository(Simple):
         repository = properties.get("RepositoryName") or short_name(name.lower(), 256)
         if self.adopt({"RepositoryName": repository}):
             raise exists_already("AWS::ECR::Repository", repository)
+        encryption = lower_first(properties.get("EncryptionConfiguration", {"EncryptionType": "AES256"}))
         self.clients["ecr"].create_repository(
             repositoryName=repository,
             tags=tag_list(tags),
             imageTagMutability=properties.get("ImageTagMutability", "MUTABLE"),
+            encryptionConfiguration=encryption,
         )
         return self._made(repository)
 

@@ -13,7 +13,6 @@ from typing import Any
 from infra_common.bootstrap import STACK as BOOTSTRAP_STACK
 from infra_common.bootstrap import assets_bucket
 from infra_common.leftovers import Leftover, gigabytes
-from infra_common.ownership import STAGE_KEY, tag_map
 from infra_common.prices import (
     ECR_GB_MONTH_USD,
     HOURS_A_MONTH,
@@ -23,6 +22,7 @@ from infra_common.prices import (
 )
 
 from speech_infra.endpoint import endpoint_state
+from speech_infra.kept_key import owned_keys
 from speech_infra.object_versions import delete_bucket, measure_bucket
 from speech_infra.ours import bucket_tags, repository_tags
 from speech_infra.release_history import live_release
@@ -162,31 +162,14 @@ def _log_groups(target: Target) -> Iterator[Leftover]:
 
 def _keys(target: Target) -> Iterator[Leftover]:
     kms = target.client("kms")
-    for page in kms.get_paginator("list_keys").paginate():
-        for each in page["Keys"]:
-            key = each["KeyId"]
-            described = kms.describe_key(KeyId=key)["KeyMetadata"]
-            if described["KeyManager"] != "CUSTOMER" or described["KeyState"] != "Enabled":
-                continue
-            tags = _key_tags(kms, key)
-            if STAGE_KEY in tags and target.owner.owns(tags):
-                yield Leftover(
-                    "KMS key",
-                    key,
-                    "1 key",
-                    KMS_KEY_MONTH_USD,
-                    "without it the weights cannot be read",
-                    target.command("cleanup", "--purge"),
-                    partial(kms.schedule_key_deletion, KeyId=key, PendingWindowInDays=7),
-                )
-
-
-def _key_tags(kms: Any, key: str) -> dict[str, str]:
-    from infra_common.aws_errors import code_of
-
-    try:
-        return tag_map(kms.list_resource_tags(KeyId=key)["Tags"])
-    except kms.exceptions.ClientError as error:
-        if code_of(error) == "AccessDeniedException":  # a key of somebody else's, who does not let us look
-            return {}
-        raise
+    for arn in owned_keys(kms, target.owner):
+        key = arn.rpartition("/")[2]
+        yield Leftover(
+            "KMS key",
+            key,
+            "1 key",
+            KMS_KEY_MONTH_USD,
+            "without it the weights cannot be read",
+            target.command("cleanup", "--purge"),
+            partial(kms.schedule_key_deletion, KeyId=key, PendingWindowInDays=7),
+        )

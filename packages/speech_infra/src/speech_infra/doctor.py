@@ -12,7 +12,7 @@ from speech_infra.catalogue import GPU_MACHINE_IMAGE, has_gpu
 from speech_infra.endpoint import endpoint_state
 from speech_infra.images import PLATFORM, ImageRecipe
 from speech_infra.options import EndpointOptions
-from speech_infra.ours import require_ours
+from speech_infra.ours import is_encrypted_by_key, require_ours
 from speech_infra.quotas import endpoint_quota, request_command
 from speech_infra.target import Target
 
@@ -37,6 +37,9 @@ def checks(
         require_ours(target)
         return ok(f"stage {target.stage}: nothing of somebody else's is in the way")
 
+    def encryption() -> Finding:
+        return _encryption(target, options)
+
     def driver() -> Finding:
         return _driver(target, options)
 
@@ -44,6 +47,7 @@ def checks(
         *account_checks(target.session, "sagemaker", "SageMaker"),
         Check("quota", quota, needs=("identity", "region")),
         Check("names", names, needs=("identity", "region")),
+        Check("encryption", encryption, needs=("names",)),
         Check("driver", driver),
         *engine_checks(engine, PLATFORM, image_is_there),
         *tool_checks(target.root),
@@ -77,6 +81,19 @@ def _quota(target: Target, options: EndpointOptions) -> Finding:
         )
         return failed(reason, request_command(found, later, target.session.region))
     return ok(f"{options.instance_type}: {have} allowed, {later} needed at most while an update goes on")
+
+
+def _encryption(target: Target, options: EndpointOptions) -> Finding:
+    present = is_encrypted_by_key(target.client("ecr"), target.names.repository)
+    wanted = options.kms_key is not None
+    if present is None or present == wanted:
+        return ok("with a KMS key" if wanted else "with the services' own keys")
+    return failed(
+        f"repository {target.names.repository} is encrypted {'with' if present else 'without'} a KMS key, "
+        "and ECR never changes that",
+        f"deploy {'with' if present else 'without'} --kms-key, or with another --stage, or first "
+        f"{target.command('destroy')} and {target.command('cleanup', '--purge')}",
+    )
 
 
 def _driver(target: Target, options: EndpointOptions) -> Finding:

@@ -32,6 +32,15 @@ def repository_tags(ecr: Any, repository: str) -> dict[str, str] | None:
     return tag_map(ecr.list_tags_for_resource(resourceArn=found["repositoryArn"])["tags"])
 
 
+def is_encrypted_by_key(ecr: Any, repository: str) -> bool | None:
+    """Whether a repository's images are encrypted with a KMS key; None where there is no repository."""
+    try:
+        found = ecr.describe_repositories(repositoryNames=[repository])["repositories"][0]
+    except ecr.exceptions.RepositoryNotFoundException:
+        return None
+    return bool(found.get("encryptionConfiguration", {}).get("encryptionType") == "KMS")
+
+
 def require_ours(target: Target) -> None:
     """Raises NotOurs where a stack, bucket or repository with our name was made by somebody else."""
     names, owner = target.names, target.owner

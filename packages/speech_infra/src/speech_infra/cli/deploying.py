@@ -111,6 +111,7 @@ def deploy(
     from infra_common.container_engine import ContainerEngine
 
     from speech_infra.deployment import Deployment
+    from speech_infra.kept_key import with_kept_key
 
     target = here.target(model)
     options = endpoint_options(
@@ -128,5 +129,6 @@ def deploy(
     engine = ContainerEngine()
     run_doctor(target, options, recipe, engine)
     ready = prepared_weights(target, weights)
+    options = with_kept_key(target, options)
     outcome = Deployment(target, options).deploy(ready, recipe, image_digest, engine)
     finish(target, outcome, prove=smoke_test)

@@ -12,8 +12,12 @@ from speech_infra.cli.choices import (
     DockerfileOption,
     InstancesOption,
     InstanceTypeOption,
+    KmsOption,
     MaxInstancesOption,
     StrategyOption,
+    TagOption,
+    TopicOption,
+    VpcOption,
     endpoint_options,
     image_recipe,
 )
@@ -57,10 +61,14 @@ def doctor(
     instances: InstancesOption = None,
     max_instances: MaxInstancesOption = None,
     strategy: StrategyOption = None,
+    vpc: VpcOption = False,
+    kms_key: KmsOption = None,
+    alarm_topic: TopicOption = None,
+    tags: TagOption = None,
     dockerfile: DockerfileOption = None,
     image_digest: DigestOption = None,
 ) -> None:
-    """Check everything that a deployment needs; each failure comes with the command that fixes it."""
+    """Check everything that a deployment with the same options needs; each failure comes with what fixes it."""
     from infra_common.aws_errors import explained
     from infra_common.checks import run_checks, show
     from infra_common.container_engine import ContainerEngine
@@ -70,11 +78,14 @@ def doctor(
     target = here.target(model)
     options = endpoint_options(
         target.model,
-        None,
+        tags,
         instance_type=instance_type,
         instances=instances,
         max_instances=max_instances,
         strategy=strategy,
+        use_vpc=vpc,
+        kms_key=kms_key,
+        alarm_topic=alarm_topic,
     )
     recipe = image_recipe(target, dockerfile, image_digest)
     planned = checks(target, options, recipe, ContainerEngine())

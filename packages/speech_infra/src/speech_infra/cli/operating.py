@@ -65,6 +65,7 @@ def resume(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, smoke_test:
 def _set_paused(here: Situation, model: str, *, is_paused: bool, prove: bool) -> None:
     from speech_infra.deployment import Deployment, current_release
     from speech_infra.errors import NotDeployed
+    from speech_infra.removal import require_unused
 
     target = here.target(model)
     target.require_deployed()
@@ -72,6 +73,8 @@ def _set_paused(here: Situation, model: str, *, is_paused: bool, prove: bool) ->
     if release is None:
         raise NotDeployed(f"{target.names.endpoint} has no release", fix=target.command("deploy"))
     if is_paused:
+        for user in require_unused(target, force=True):
+            here.console.warn(f"{user.kind} {user.name} is without a voice until `{target.command('resume')}`")
         here.console.confirm(f"Take {target.names.endpoint} away? Whoever speaks to it now is cut off.", "yes")
     outcome = Deployment(target, release.options).release(release.paused(is_paused=is_paused))
     finish(target, outcome, prove=prove)
