@@ -20,8 +20,10 @@ REASON = (
 )
 LOG = [
     "speech-container: listening on http://0.0.0.0:8080",
-    '{"time": "2026-11-29T12:00:00.000+00:00", "level": "error", "logger": "speech_container.server", "message": '
-    '"not ready: voices/af_heart.bin: expected another sha256", "code": "weights_hash_mismatch"}',
+    (
+        '{"time": "2026-11-29T12:00:00.000+00:00", "level": "error", "logger": "speech_container.server", "message": '
+        '"not ready: voices/af_heart.bin: expected another sha256", "code": "weights_hash_mismatch"}'
+    ),
 ]
 
 
