@@ -24,7 +24,7 @@ OUT ?= out
 SECONDS ?= 600
 MINUTES ?= 60
 
-.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images audit lint format bench bench-gpu operations results readme clean
+.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images test-image-gpu audit lint format bench bench-gpu operations results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +55,10 @@ test-infra: $(INFRA_SETUP) ## Pass the deployment's tests, without AWS (needs Do
 	@$(INFRA) $(RUN) pytest $(INFRA_TESTS) -m "infra or not infra"
 
 test-images: $(INFRA_SETUP) ## Build the cpu image and pass its tests, as root (needs docker.io, docker-registry, skopeo, mmdebstrap)
-	@$(INFRA) $(RUN) pytest tests/images -m images --timeout 900
+	@$(INFRA) $(RUN) pytest tests/images -m "images and not gpu_image" --timeout 900
+
+test-image-gpu: $(INFRA_SETUP) ## The same for the gpu image, on torch's CPU kernels (fetches 3 GB; 15 GB of disk for as long as it runs)
+	@$(INFRA) $(RUN) pytest tests/images -m gpu_image --timeout 1800
 
 audit: $(INFRA_SETUP) ## Look for known holes and for licences in what the images ship (asks PyPI and npm; OSV=FILE: that file)
 	@$(INFRA) $(RUN) python tools/audit.py $(if $(OSV),--osv "$(OSV)") $(AUDIT_OPTIONS)

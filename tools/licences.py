@@ -3,9 +3,10 @@
     python tools/licences.py                # write the tables anew
     python tools/licences.py --check        # refuse a licence that is not on the list, and a file that is out of date
 
-What is shipped comes from uv.lock (the packages of a target, for Linux on x86-64), its licence from the package's own
-metadata, or from `STATED` where that is missing or vague; each entry there says where it was read. It has to be run in
-an environment that has the packages: the default one for the `cpu` target, `.venv-torch` with `--target gpu`.
+What is shipped comes from uv.lock (the packages of a target, for Linux on x86-64) less what the Dockerfile leaves out;
+its licence from the package's own metadata, or from `STATED` where that is missing or vague; each entry there says
+where it was read. It has to be run in an environment that has the packages: the default one for the `cpu` target,
+`.venv-torch` with `--target gpu`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from packaging.requirements import Requirement
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENT: Final = ROOT / "THIRD_PARTY.md"
 UV: Final = os.environ.get("UV", "uv")  # set by `uv run`; the one of make is not on the PATH
+DOCKERFILE: Final = ROOT / "packages" / "speech_container" / "Dockerfile"
 TARGETS: Final = {"cpu": ("--extra", "openvino"), "gpu": ("--extra", "torch")}
 MACHINE: Final = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64", "os_name": "posix"}
 
 ALLOWED: Final = {
-    *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CNRI-Python", "ISC", "MIT", "PSF-2.0", "Zlib"),
+    *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT"),
+    *("PSF-2.0", "Zlib"),
     *("MPL-2.0", "LGPL-2.1-only", "LGPL-2.1-or-later"),  # unchanged and replaceable, as wheels in a Python environment
     "GPL-3.0-or-later",  # phonemizer and espeak-ng: what is shipped as an image is shipped under this one's terms
     "LicenseRef-NVIDIA-Proprietary",  # CUDA's redistributables, in the gpu image alone
@@ -46,14 +49,17 @@ BY_CLASSIFIER: Final = {
 BY_FIELD: Final = {
     "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
+    "Apache 2.0 License": "Apache-2.0",
     "Apache-2.0": "Apache-2.0",
     "BSD 3-Clause OR Apache-2.0": "BSD-3-Clause OR Apache-2.0",
     "BSD-3-Clause": "BSD-3-Clause",
     "MIT": "MIT",
     "MIT License": "MIT",
     "MPL-2.0 AND MIT": "MPL-2.0 AND MIT",
+    "NVIDIA Proprietary Software": "LicenseRef-NVIDIA-Proprietary",
 }
 STATED: Final = {
+    "cuda-toolkit": ("LicenseRef-NVIDIA-Proprietary", "a list of NVIDIA's packages, with nothing of its own in it"),
     "espeakng-loader": (
         "GPL-3.0-or-later",
         "ships espeak-ng 1.52 as a library with its dictionaries; espeak-ng's COPYING",
@@ -76,7 +82,14 @@ def shipped(target: str) -> list[str]:
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     needed = [Requirement(line) for line in done.stdout.splitlines() if line.strip()]
-    return sorted(each.name for each in needed if each.marker is None or each.marker.evaluate(dict(MACHINE)))
+    names = {each.name for each in needed if each.marker is None or each.marker.evaluate(dict(MACHINE))}
+    return sorted(names - left_out(target, DOCKERFILE.read_text(encoding="utf-8")))
+
+
+def left_out(target: str, dockerfile: str) -> set[str]:
+    """The packages of the lock that the Dockerfile does not install for a target."""
+    (stage,) = re.findall(rf"^FROM \S+ AS build-{target}\n(.*?)^FROM ", dockerfile, re.MULTILINE | re.DOTALL)
+    return set(re.findall(r"--no-install-package (\S+)", stage))
 
 
 def licence(name: str) -> str:

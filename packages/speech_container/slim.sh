@@ -1,6 +1,6 @@
 #!/bin/sh
 # Takes out of an installation what a server never reads: symbols of extension modules, other packages' tests, C sources,
-# OpenVINO's plugins for devices that the image is not for.
+# OpenVINO's plugins for devices that the image is not for, and what CUDA's packages have for compilers and profilers.
 # usage: slim.sh SITE_PACKAGES
 set -eu
 cd "$1"
@@ -22,4 +22,14 @@ done
 # The engine compiles for the CPU. cache.json is the GPU plugin's.
 if [ -d openvino/libs ]; then
   rm -f openvino/libs/libopenvino_intel_gpu_plugin.so openvino/libs/libopenvino_intel_npu_plugin.so openvino/libs/cache.json
+fi
+
+# What torch links to and what that loads stays. cusolverMg is for one matrix on several devices, nvperf and its like for
+# profilers, cufftw and nvblas for programs that were written for FFTW and BLAS.
+if [ -d torch ]; then
+  rm -rf torch/include torch/share torch/bin/protoc* nvidia/*/include nvidia/cu13/cccl
+  find torch nvidia -type f \( -name '*.a' -o -name '*.bc' \) -delete
+  for library in cusolverMg nvperf_host nvperf_target pcsamplingutil checkpoint cufftw nvblas; do
+    rm -f nvidia/cu13/lib/lib$library.so*
+  done
 fi

@@ -20,6 +20,8 @@ from tests.images.conftest import ROOT, Engine, Image
 URL: Final = "http://127.0.0.1:8080"
 SESSION: Final = "ws://127.0.0.1:8080/invocations-bidirectional-stream"
 READY_S: Final = 120
+SPEAKING_S: Final = 120
+ENDINGS: Final = {"synthesis_complete", "error"}
 HARDENED: Final = (
     *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
     *("--network", "none", "--pids-limit", "256", "--memory", "2g"),
@@ -113,12 +115,12 @@ class Container:
 
         async def listen() -> tuple[dict[str, Any], int]:
             size = 0
-            async with connect(SESSION, max_size=None, proxy=None) as socket:
+            async with asyncio.timeout(SPEAKING_S), connect(SESSION, max_size=None, proxy=None) as socket:
                 await socket.send(json.dumps({"text": LONG, "request_id": "long"}))
-                while not isinstance(await socket.recv(), bytes):
-                    pass
+                while not isinstance(frame := await socket.recv(), bytes):
+                    assert json.loads(frame)["type"] != "error", frame
                 await asyncio.to_thread(self.engine.run, "kill", "--signal", "TERM", self.id)
-                while isinstance(frame := await socket.recv(), bytes) or "synthesis_complete" not in frame:
+                while isinstance(frame := await socket.recv(), bytes) or json.loads(frame)["type"] not in ENDINGS:
                     size += len(frame) if isinstance(frame, bytes) else 0
                 return json.loads(frame), size
 

@@ -22,13 +22,20 @@ PARTS: Final = (
     ("espeak-ng: the library and its dictionaries", ("espeakng_loader",)),
     ("Babel: numbers and dates of every language", ("babel",)),
     ("misaki's dictionaries", ("misaki",)),
-    ("torch", ("torch", "triton")),
-    ("CUDA's libraries", ("nvidia",)),
+    ("torch", ("torch",)),
+    ("CUDA's libraries: cuBLAS, cuFFT, cuSPARSE, cuSOLVER, NVRTC", ("nvidia/cu13",)),
+    ("cuDNN", ("nvidia/cudnn",)),
+    ("cuSPARSELt", ("nvidia/cusparselt",)),
+    ("NCCL and NVSHMEM", ("nvidia/nccl", "nvidia/nvshmem")),
+    ("transformers, tokenizers and the hub's client", ("transformers", "tokenizers", "huggingface_hub", "hf_xet")),
     ("the server itself", ("speech_container", "speech_protocol", "speech_text", "kokoro_weights")),
 )
-"""By folder of site-packages, in the order of the table; what is in none of them is `everything else`."""
+"""By folder of site-packages, or of nvidia in it; what is in none of them is `everything else`."""
 SITE_PACKAGES: Final = PurePosixPath("/opt/speech/lib/python3.12/site-packages")
-_LIST: Final = f"cd {SITE_PACKAGES} && du -sB1 --apparent-size -- * && du -sB1 --apparent-size ."
+_LIST: Final = (
+    f"cd {SITE_PACKAGES} && du -sB1 --apparent-size -- * && du -sB1 --apparent-size . "
+    "&& (! test -d nvidia || du -sB1 --apparent-size -- nvidia/*)"
+)
 
 
 def measure(engine: Engine, name: str) -> dict[str, Any]:

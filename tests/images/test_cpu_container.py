@@ -84,7 +84,7 @@ def test_sigterm_lets_it_finish_what_it_says_and_end_with_0(cpu_image: Image, we
         container.ready()
         complete, size = container.stopped_while_speaking()
         state = container.state
-    assert complete["request_id"] == "long"
+    assert (complete["type"], complete["request_id"]) == ("synthesis_complete", "long")
     assert size > 200_000, "it went on speaking after the signal"
     assert (state["ExitCode"], state["OOMKilled"]) == (0, False)
 
