@@ -36,6 +36,8 @@ def docker_engine(directory: Path) -> Iterator[dict[str, str]]:
     finally:
         process.terminate()
         process.wait(30)
+        # It leaves the mount of the host network's namespace, with which its folder could not be deleted.
+        subprocess.run(["umount", f"{directory}/exec/netns/default"], capture_output=True, check=False)
 
 
 def _until_it_answers(process: "subprocess.Popen[bytes]", environment: dict[str, str], log: Path) -> None:

@@ -5,9 +5,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from kokoro_weights import prepare
+from speech_infra.weights import pieces_of
 
 from tests.fake_aws.harness import ROOT, FakeAws
-from tests.infrastructure.conftest import Shell, data_plane
+from tests.infrastructure.conftest import Done, Shell, data_plane
+from tests.infrastructure.transcript import block, shape
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(600)]
 
@@ -15,6 +18,12 @@ MODEL = "kokoro-82m-cpu"
 NAME = f"speech-dev-{MODEL}"
 BUCKET = f"{NAME}-123456789012-us-east-1"
 DOCKERFILE = 'FROM scratch AS cpu\nCOPY voice /voice\nENTRYPOINT ["/voice"]\n'
+
+
+def assert_documented(name: str, done: Done) -> None:
+    """What the command says has the shape that docs/operations.md shows; `make operations` writes it anew."""
+    _command, *documented = shape(block((ROOT / "docs" / "operations.md").read_text(), name))
+    assert sorted(shape(done.err) + shape(done.out)) == sorted(documented)
 
 
 def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[str, str], tmp_path: Path) -> None:
@@ -34,15 +43,19 @@ def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[
 
     with data_plane(NAME, "tone", tmp_path) as speaking:
         heard = Shell(aws, shell.environment | speaking)
-        first = heard.run("deploy", MODEL, *build, "--json").json
+        told = heard.run("deploy", MODEL, *build)
+        proven = heard.run("smoke-test", MODEL, "--json").json
+    assert proven["passed"] is True
+    assert_documented("deploy", told)
+    first = shell.run("status", MODEL, "--json").json
     assert first["last_smoke_test"]["passed"] is True
-    assert [each.partition(":")[0] for each in first["changed"]] == ["stack", "weights", "image", "stack"]
     assert first["endpoint"]["status"] == "InService"
     assert first["usd_an_hour"] == pytest.approx(0.4284)
     one = first["endpoint"]["image"]
     assert aws.registry.image(f"speech/dev/{MODEL}", one) is not None
 
     again = shell.run("deploy", MODEL, *build, "--no-smoke-test")
+    assert_documented("again", again)
     assert "Nothing has changed: everything was as wanted already." in again.out
     assert "weights" in again.err
     assert "are in the bucket already, each with the right hash" in again.err
@@ -52,6 +65,7 @@ def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[
     second = shell.run(*deploy).json
     two = second["endpoint"]["image"]
     assert two != one
+    assert_documented("status", shell.run("status", MODEL))
     status = shell.run("status", MODEL, "--json").json
     assert (status["endpoint"]["image"], status["release"]["image"]) == (two, two)
     assert status["release"]["versions"] == 2
@@ -69,13 +83,16 @@ def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[
     kept = shell.run("destroy", MODEL, "--yes", "--json").json["leftovers"]
     assert {each["kind"] for each in kept} == {"bucket", "repository", "log group", "CDK bootstrap"}
     by_name = {each["name"]: each for each in kept}
-    assert by_name[BUCKET]["size"] == "120.6 MB in 57 versions"
-    assert by_name[BUCKET]["monthly_usd"] == pytest.approx(0.1206 * 0.023, rel=0.01)
+    weights = pieces_of(prepare(stages=True))
+    size_bytes = sum(piece.size_bytes for piece in weights)
+    assert by_name[BUCKET]["size"] == f"{size_bytes / 1e6:.1f} MB in {len(weights)} versions"
+    assert by_name[BUCKET]["monthly_usd"] == pytest.approx(size_bytes / 1e9 * 0.023)
     assert by_name[f"speech/dev/{MODEL}"]["size"].endswith("in 2 images")
-    assert aws.client("s3").list_objects_v2(Bucket=BUCKET)["KeyCount"] == 57
+    assert aws.client("s3").list_objects_v2(Bucket=BUCKET)["KeyCount"] == len(weights)
     assert aws.client("sagemaker").list_endpoints()["Endpoints"] == []
 
     left = shell.run("cleanup", code=3)
+    assert_documented("cleanup", left)
     assert f"{NAME}-123456789012" in left.out
     assert "fix: speech-infra cleanup --purge" in left.err
     refused = shell.run("cleanup", "--purge", code=2)
