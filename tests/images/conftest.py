@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from speech_infra.base_image import BaseImage
+from infra_common.base_image import BaseImage
+from speech_infra.images import NOTE
 
 from tests.docker_engine import docker_engine
 from tests.fake_aws.registry import Registry, running_registry
@@ -77,7 +78,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         environment = os.environ | found | {"CDK_DOCKER": str(wrapper)}
         client = Engine(environment, str(wrapper))
         path = "ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
-        image = BaseImage.read(ROOT).image
+        image = BaseImage.read(ROOT / NOTE).image
         client.run("import", "-c", path, "-c", 'CMD ["python3"]', str(BASE_CACHE), image, timeout_s=300)
         yield client
         running = client.run("ps", "--all", "--quiet").split()

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from infra_common.base_image import BaseImage
 from infra_common.container_engine import ContainerEngine
-from speech_infra.base_image import BaseImage
-from speech_infra.images import PLATFORM
+from speech_infra.images import NOTE, PLATFORM
 
 from tests.fake_aws.registry import Registry
 from tests.images.conftest import ARTEFACTS, ROOT, Engine, Image
@@ -118,7 +118,7 @@ def test_the_digest_of_a_base_is_the_one_that_its_registry_has(
 ) -> None:
     for variable in ("DOCKER_HOST", "DOCKER_CONFIG"):
         monkeypatch.setenv(variable, engine.environment[variable])
-    base = BaseImage.read(ROOT)
+    base = BaseImage.read(ROOT / NOTE)
     name = f"{registry.host}/python:3.12"
     engine.run("tag", base.image, name)
     engine.run("push", name, timeout_s=300)

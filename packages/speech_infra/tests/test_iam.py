@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from packages.infra_common.tests.iam import described
 from packages.speech_infra.tests.conftest import Made
-from packages.speech_infra.tests.iam import described
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
 SNAPSHOTS = Path(__file__).with_name("snapshots")

@@ -5,10 +5,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from infra_common.base_image import BaseImage
 from infra_common.errors import PreconditionError
-from speech_infra.base_image import BaseImage
 from speech_infra.catalogue import MODELS, model_named
-from speech_infra.images import _MEMBERS, DOCKERFILE, ImageRecipe
+from speech_infra.images import _MEMBERS, DOCKERFILE, NOTE, ImageRecipe
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / DOCKERFILE).read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def test_every_model_has_its_stage() -> None:
 
 
 def test_every_stage_is_built_on_the_noted_base_or_on_another_stage() -> None:
-    assert re.findall(r"^ARG BASE_IMAGE=(.*)$", TEXT, re.MULTILINE) == [BaseImage.read(ROOT).image]
+    assert re.findall(r"^ARG BASE_IMAGE=(.*)$", TEXT, re.MULTILINE) == [BaseImage.read(ROOT / NOTE).image]
     parents = re.findall(r"^FROM (\S+) AS", TEXT, re.MULTILINE)
     assert set(parents) - set(re.findall(r" AS (\S+)$", TEXT, re.MULTILINE)) == {"${BASE_IMAGE}"}
 
@@ -72,7 +72,7 @@ def test_another_base_is_another_image(tmp_path: Path) -> None:
     with ImageRecipe.of(ROOT, model).staged() as context:
         copy = ImageRecipe.of(context.directory, model)
         before = copy.content_tag()
-        BaseImage(BaseImage.read(ROOT).image, "sha256:" + "0" * 64).write(context.directory)
+        BaseImage(BaseImage.read(ROOT / NOTE).image, "sha256:" + "0" * 64).write(context.directory / NOTE)
         assert ImageRecipe.of(context.directory, model).content_tag() != before
 
 

@@ -1,9 +1,8 @@
 """cfn-lint over every template, and what was acknowledged to cdk-nag, whose errors stop a synthesis."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from cfnlint import lint
@@ -11,11 +10,10 @@ from cfnlint.config import ManualArgs
 from infra_common.assembly import synthesise
 from infra_common.errors import OutcomeError
 
+from packages.infra_common.tests.acknowledged import acknowledgements
 from packages.speech_infra.tests.conftest import Made
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
-
-CDKS_OWN: Final = "CloudFormation-Validate::"  # what its constructs acknowledge by themselves, to its own validation
 
 
 @pytest.mark.parametrize("which", ["plain", "full", "rolling", "paused", "pipeline"])
@@ -44,17 +42,6 @@ def test_cdk_nag_stops_a_synthesis(tmp_path: Path) -> None:
     ("which", "rules"), [("full", {"AwsSolutions-S1", "AwsSolutions-IAM5"}), ("pipeline", {"AwsSolutions-IAM5"})]
 )
 def test_acknowledgements_are_few_and_argued(made: Mapping[str, Made], which: str, rules: set[str]) -> None:
-    found = _acknowledged(made[which].assembly.directory)
-    found = {rule: reason for rule, reason in found.items() if not rule.startswith(CDKS_OWN)}
-    assert {rule.removeprefix("Annotation::").partition("[")[0] for rule in found} == rules
+    found = acknowledgements(made[which].assembly.directory)
+    assert {rule.partition("[")[0] for rule in found} == rules
     assert all(len(reason.split()) >= 6 for reason in found.values())
-
-
-def _acknowledged(directory: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for path in directory.glob("*.metadata.json"):
-        for entries in json.loads(path.read_text()).values():
-            for entry in entries:
-                if entry["type"] == "aws:cdk:acknowledged-rules":
-                    found |= entry["data"]
-    return found

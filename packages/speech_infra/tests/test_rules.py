@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from infra_common.assembly import synthesise
 from infra_common.errors import OutcomeError
-from speech_infra.rules import RULES, breaches
+from infra_common.rules import breaches
+from speech_infra.rules import RULES
 
 TAGS = [{"Key": "voice-stack:application", "Value": "kokoro-voice-stack"}, {"Key": "voice-stack:stage", "Value": "dev"}]
 GOOD: dict[str, Any] = {
@@ -92,7 +93,7 @@ BREAKS: dict[str, tuple[Path_, Any]] = {
 
 
 def test_a_template_that_keeps_every_rule_is_silent() -> None:
-    assert breaches(GOOD) == []
+    assert breaches(GOOD, RULES) == []
 
 
 def test_each_rule_has_a_template_that_breaks_it() -> None:
@@ -107,7 +108,7 @@ def test_a_template_that_breaks_one_rule_hears_of_that_rule_alone(rule: str) -> 
     for part in path[:-1]:
         here = here[part]
     here[path[-1]] = value
-    found = breaches(template)
+    found = breaches(template, RULES)
     assert [breach.rule for breach in found] == [rule]
     assert found[0].resource == path[0] or rule == "tls-only"
     assert found[0].fix
@@ -118,7 +119,7 @@ def test_a_token_that_is_held_to_half_of_what_it_says_is_not_trusted(claims: dic
     template = copy.deepcopy(GOOD)
     statement = template["Resources"]["Workflow"]["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]
     statement["Condition"] = {"StringEquals": {f"host:{claim}": value for claim, value in claims.items()}}
-    assert [breach.rule for breach in breaches(template)] == ["bound-federation"]
+    assert [breach.rule for breach in breaches(template, RULES)] == ["bound-federation"]
 
 
 @pytest.mark.infra
@@ -127,12 +128,12 @@ def test_synthesis_stops_at_a_broken_rule_and_says_which(tmp_path: Path) -> None
     def build(into: Path) -> Any:
         import aws_cdk as cdk
         from aws_cdk import aws_s3 as s3
-        from speech_infra.rule_check import HouseRules
+        from infra_common.rule_check import HouseRules
 
         app = cdk.App(outdir=str(into))
         stack = cdk.Stack(app, "Voice")
         s3.Bucket(stack, "Open")
-        cdk.Validations.of(app).add_plugins(HouseRules())
+        cdk.Validations.of(app).add_plugins(HouseRules(RULES))
         return app
 
     with pytest.raises(OutcomeError, match=r"break 2 of the house rules: tls-only \(requests without TLS") as refused:

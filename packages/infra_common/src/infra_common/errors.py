@@ -9,6 +9,7 @@
     │   ├── AccessDenied             known, but without the permission
     │   └── AwsUnreachable           no answer: network, region or address
     ├── PreconditionError        5   something must be done first; the message names the command
+    │   └── NotOurs                  a resource under our name that somebody else made
     ├── OutcomeError             6   it was tried and it did not work out
     │   ├── DeploymentFailed         a stack failed; what is known has been explained
     │   └── ToolFailed               the CDK CLI, npm or the container engine failed
@@ -70,6 +71,10 @@ class PreconditionError(InfraError):
     """Something must be done first."""
 
     exit_code = 5
+
+
+class NotOurs(PreconditionError):
+    """A resource with our name and without our tags."""
 
 
 class OutcomeError(InfraError):

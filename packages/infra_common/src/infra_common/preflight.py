@@ -82,8 +82,16 @@ def tool_checks(root: Path) -> list[Check]:
     return [Check("node", node), Check("cdk", cdk, needs=("node",))]
 
 
-def engine_checks(engine: ContainerEngine, platform: str, image_is_there: Any) -> list[Check]:
-    """The container engine, where an image has to be built; `image_is_there()` says that it has not."""
+def engine_checks(
+    engine: ContainerEngine,
+    platform: str,
+    image_is_there: Any,
+    otherwise: str = "build and push the image on such a machine, then deploy from anywhere",
+) -> list[Check]:
+    """The container engine, where an image has to be built; `image_is_there()` says that it has not.
+
+    `otherwise`: what somebody can do whose engine cannot emulate the platform.
+    """
 
     def docker() -> Finding:
         try:
@@ -96,7 +104,7 @@ def engine_checks(engine: ContainerEngine, platform: str, image_is_there: Any) -
             return failed(
                 f"{engine.command} {info.version} builds for {', '.join(info.platforms)}; the image is {platform}",
                 f"docker run --privileged --rm tonistiigi/binfmt --install {platform.partition('/')[2]}   (emulation; "
-                "or build and push the image on such a machine, then deploy from anywhere)",
+                f"or {otherwise})",
             )
         return ok(f"{engine.command} {info.version} for {platform}")
 

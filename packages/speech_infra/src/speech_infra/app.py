@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import aws_cdk as cdk
+from infra_common.governed_app import governed_app
 from infra_common.ownership import Owner
 
 from speech_infra.catalogue import model_named
-from speech_infra.governed_app import governed_app
 from speech_infra.names import Names
 from speech_infra.pipeline import Pipeline, owner_of
 from speech_infra.release import Release
+from speech_infra.rules import RULES
 from speech_infra.stacks.endpoint import EndpointStack
 from speech_infra.stacks.foundation import FoundationStack
 from speech_infra.stacks.network import NetworkStack
@@ -20,7 +21,8 @@ from speech_infra.stacks.pipeline import PipelineStack
 
 def build_app(names: Names, owner: Owner, release: Release, output: Path) -> cdk.App:
     """All stacks, tagged; synthesis checks the house rules."""
-    app, settings = governed_app(names, release.options.tags | owner.tags(), output)
+    tags = release.options.tags | owner.tags()
+    app, settings = governed_app(names.account, names.region, tags, RULES, output)
     foundation = FoundationStack(app, names, release.options, **settings)
     network = NetworkStack(app, names, **settings) if release.options.use_vpc else None
     model = model_named(names.model)
@@ -30,6 +32,7 @@ def build_app(names: Names, owner: Owner, release: Release, output: Path) -> cdk
 
 def build_pipeline(pipeline: Pipeline, output: Path) -> cdk.App:
     """The roles of a pipeline."""
-    app, settings = governed_app(pipeline.names, owner_of(pipeline.names.stage).tags(), output)
+    names = pipeline.names
+    app, settings = governed_app(names.account, names.region, owner_of(names.stage).tags(), RULES, output)
     PipelineStack(app, pipeline, **settings)
     return app

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import infra_common
-from infra_common import cdk_cli
 from infra_common.assembly import Assembly, fingerprint, synthesise, synthesise_once
 from infra_common.container_engine import ContainerEngine
 from infra_common.stack_deployment import Deployed, StackDeployment
@@ -70,7 +69,7 @@ class Deployment:
     ) -> Outcome:
         """With the image of `recipe`, built where it is not in the repository, or the one with `digest`."""
         target = self._target
-        install_cdk(self._target)
+        target.install_cdk()
         tag = None if recipe is None else recipe.content_tag()
         known = digest or self._digest_of(tag)
         release = Release(known or NO_DIGEST, content_of(weights), self._options)
@@ -94,7 +93,7 @@ class Deployment:
 
     def release(self, release: Release) -> Outcome:
         """Bring the endpoint to a release whose image and weights are there already: rollback, pause and resume."""
-        install_cdk(self._target)
+        self._target.install_cdk()
         if not self._target.images.has_digest(release.image_digest):
             raise ArtefactMissing(
                 f"image {release.image_digest} is no longer in the repository; a lifecycle rule keeps the newest five",
@@ -140,13 +139,6 @@ class Deployment:
     def _endpoint_phase(self) -> str:
         found = endpoint_state(self._target.client("sagemaker"), self._target.names.endpoint)
         return f"endpoint: {found.described()}" if found is not None else ""
-
-
-def install_cdk(target: Target) -> None:
-    """The pinned command, where it is not there in that version. Raises ToolFailed or PreconditionError."""
-    if cdk_cli.installed_version(target.root) != cdk_cli.pinned_version(target.root):
-        with target.console.step("install the pinned CDK command (npm ci)"):
-            cdk_cli.install(target.root, target.logs_directory / "npm-ci.log")
 
 
 def current_release(target: Target) -> Release | None:

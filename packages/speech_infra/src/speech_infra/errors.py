@@ -7,7 +7,6 @@ InfraError (infra_common.errors)
 │   └── NothingToRollBack     there is no earlier release
 ├── PreconditionError
 │   ├── NotDeployed           the command needs an endpoint that is not there
-│   ├── NotOurs               a resource under our name that somebody else made
 │   ├── ArtefactMissing       an image or weights that should be there
 │   └── EndpointInUse         an agent would lose its voice
 └── OutcomeError
@@ -33,10 +32,6 @@ class NothingToRollBack(UsageError):
 
 class NotDeployed(PreconditionError):
     """The endpoint, or its foundation, is not there."""
-
-
-class NotOurs(PreconditionError):
-    """A resource with our name and without our tags."""
 
 
 class ArtefactMissing(PreconditionError):

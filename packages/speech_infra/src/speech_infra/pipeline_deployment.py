@@ -7,12 +7,11 @@ from typing import Any
 from infra_common.assembly import Assembly, synthesise
 from infra_common.aws_errors import explained
 from infra_common.checks import require_passed, run_checks
+from infra_common.errors import NotOurs
 from infra_common.failure import COMMON_CAUSES, explain
 from infra_common.preflight import account_checks, tool_checks
 from infra_common.stack_deployment import Deployed, StackDeployment
 
-from speech_infra.deployment import install_cdk
-from speech_infra.errors import NotOurs
 from speech_infra.pipeline import COMPONENT, Pipeline, owner_of
 from speech_infra.target import Target
 
@@ -40,7 +39,7 @@ def deploy_roles(target: Target, pipeline: Pipeline) -> Deployed:
             f"stack {pipeline.stack} does not carry the tags of stage {target.stage}: somebody else made it",
             fix="choose another --stage",
         )
-    install_cdk(target)
+    target.install_cdk()
     again = f"speech-infra pipeline deploy --stage {target.stage} --repository {pipeline.repository}"
     deployment = StackDeployment(
         cloudformation=target.cloudformation,

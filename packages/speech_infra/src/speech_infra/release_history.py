@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from speech_infra.release import Release
+from infra_common.parameters import parameter_text, parameter_texts
 
-_PAGE = 50
-_MOST = 500
-"""SSM keeps the last hundred versions of a parameter."""
+from speech_infra.release import Release
 
 
 def live_release(ssm: Any, parameter: str) -> Release | None:
     """What the endpoint's stack says is live; None where there is no such stack."""
-    try:
-        return Release.parse(ssm.get_parameter(Name=parameter)["Parameter"]["Value"])
-    except ssm.exceptions.ParameterNotFound:
-        return None
+    text = parameter_text(ssm, parameter)
+    return None if text is None else Release.parse(text)
 
 
 def release_history(ssm: Any, parameter: str) -> list[Release]:
     """Every version, oldest first; empty where there is none."""
-    pages = ssm.get_paginator("get_parameter_history").paginate(
-        Name=parameter, PaginationConfig={"PageSize": _PAGE, "MaxItems": _MOST}
-    )
-    try:
-        return [Release.parse(each["Value"]) for page in pages for each in page["Parameters"]]
-    except ssm.exceptions.ParameterNotFound:
-        return []
+    return [Release.parse(text) for text in parameter_texts(ssm, parameter)]

@@ -81,17 +81,17 @@ def image_push(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, dockerf
 @situated
 def image_pin(*, here: Situation) -> None:
     """Note the digest that the base image's tag has today; commit the file, and every build is from those bytes."""
+    from infra_common.base_image import BaseImage
     from infra_common.container_engine import ContainerEngine
 
-    from speech_infra.base_image import NOTE, BaseImage
-    from speech_infra.images import PLATFORM
+    from speech_infra.images import NOTE, PLATFORM
 
-    root = here.target(DEFAULT_MODEL).root
+    note = here.target(DEFAULT_MODEL).root / NOTE
     engine = ContainerEngine()
     engine.info()
-    before = BaseImage.read(root)
+    before = BaseImage.read(note)
     with here.console.step(f"pull {before.image}") as say:
         after = before.pinned(engine, PLATFORM, say)
-    after.write(root)
+    after.write(note)
     here.console.result({"image": after.image, "digest": after.digest, "before": before.digest, "note": NOTE})
     here.console.line(f"{after.image}: {after.digest}" + (" (as before)" if after == before else f", in {NOTE}"))

@@ -50,10 +50,11 @@ def synth(
 
     Where account, region or image are not known, the templates name a placeholder: zeros.
     """
+    from infra_common.deployment_target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION
+
     from speech_infra.deployment import make_assembly
     from speech_infra.names import Names
     from speech_infra.release import NO_DIGEST, Release
-    from speech_infra.target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION
 
     target = here.target(model)
     options = endpoint_options(

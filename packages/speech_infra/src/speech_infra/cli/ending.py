@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 ForceOption = Annotated[bool, typer.Option("--force", help="Also where an agent still uses the endpoint.")]
+ReportOption = Annotated[bool, typer.Option("--report/--no-report", help="Tell what is kept, at the end.")]
 AnyModelArgument = Annotated[
     str | None, typer.Argument(metavar="[MODEL]", help="Default: every model of the stage.", show_default=False)
 ]
@@ -22,7 +23,9 @@ AnyModelArgument = Annotated[
 
 @app.command(epilog="Example: speech-infra destroy kokoro-82m")
 @situated
-def destroy(model: ModelArgument, *, here: Situation, force: ForceOption = False) -> None:
+def destroy(
+    model: ModelArgument, *, here: Situation, force: ForceOption = False, report_leftovers: ReportOption = True
+) -> None:
     """Delete the endpoint and its stacks, wait for it, and report what is kept: weights, images, logs.
 
     Refused while an agent uses the endpoint.
@@ -42,7 +45,8 @@ def destroy(model: ModelArgument, *, here: Situation, force: ForceOption = False
     )
     removed = take_down(target)
     here.console.line(f"Deleted: {', '.join(removed)}" if removed else "There was no stack to delete.")
-    report(_found([target]), here.console)
+    if report_leftovers:
+        report(_found([target]), here.console)
 
 
 @app.command(epilog="Exit code 3 while something that costs money is left. Example: speech-infra cleanup --purge")
@@ -87,6 +91,8 @@ def _purge(here: Situation, targets: list[Target], found: list[Leftover]) -> lis
 
 
 def _found(targets: list[Target]) -> list[Leftover]:
-    from speech_infra.cleanup import leftovers_of, shared_leftovers
+    from infra_common.kept_resources import shared_leftovers
+
+    from speech_infra.cleanup import leftovers_of
 
     return [*(each for target in targets for each in leftovers_of(target)), *shared_leftovers(targets[0])]

@@ -120,7 +120,7 @@ def logs(
     """Print the container's log lines, with --json one document a line."""
     import json
 
-    from speech_infra.logs import lines_since
+    from infra_common.log_lines import lines_since
 
     target = here.target(model)
     start = datetime.now(UTC) - timedelta(minutes=since)

@@ -23,10 +23,11 @@ def pipeline_synth(
     *, here: Situation, repository: RepositoryOption, environment: EnvironmentOption = "production"
 ) -> None:
     """Make the template of the roles, without credentials."""
+    from infra_common.deployment_target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION
+
     from speech_infra.names import Names
     from speech_infra.pipeline import Pipeline
     from speech_infra.pipeline_deployment import make_assembly
-    from speech_infra.target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION
 
     names = Names(here.stage, DEFAULT_MODEL, PLACEHOLDER_ACCOUNT, here.region or PLACEHOLDER_REGION)
     pipeline = Pipeline(names, repository, environment)

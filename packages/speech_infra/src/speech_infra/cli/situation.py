@@ -1,56 +1,23 @@
-"""The options that every command has, and what they make: a console, a session with AWS, a target."""
+"""What every command is given: the common options, and the model that it is about."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from infra_common.situation import CommonOptions, with_common_options
 
 if TYPE_CHECKING:
-    from infra_common.console import Console
-    from infra_common.session import AwsSession
-
     from speech_infra.target import Target
 
-RegionOption = Annotated[
-    str | None, typer.Option(help="AWS region. Default: AWS_REGION, or the profile's.", metavar="REGION")
-]
-ProfileOption = Annotated[
-    str | None, typer.Option(help="A profile of the AWS config files. Default: AWS_PROFILE.", metavar="NAME")
-]
-StageOption = Annotated[
-    str,
-    typer.Option(
-        help="Which deployment: several fit one account.", metavar="NAME", envvar="SPEECH_STAGE", show_default=True
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, notes on the other.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
-ColorOption = Annotated[bool, typer.Option("--no-color", help="No colours, also not on a terminal.")]
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="kokoro-82m or kokoro-82m-cpu; `speech-infra list` tells them apart.")
 ]
 DEFAULT_MODEL = "kokoro-82m"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(CommonOptions):
     """What was asked for, before AWS is asked anything."""
-
-    region: str | None
-    profile: str | None
-    stage: str
-    console: Console
-
-    def session(self) -> AwsSession:
-        """A session with AWS."""
-        from infra_common.session import AwsSession
-
-        return AwsSession(self.region, self.profile)
 
     def target(self, model: str) -> Target:
         """One model in this stage. Raises ModelUnknown and OptionRefused."""
@@ -59,38 +26,4 @@ class Situation:
         return Target.of(model, self.stage, self.session(), self.console)
 
 
-def situated(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the common options; it gets one Situation as `here` instead of them."""
-
-    @functools.wraps(command)
-    def with_options(
-        *args: Any,
-        region: str | None,
-        profile: str | None,
-        stage: str,
-        as_json: bool,
-        yes: bool,
-        no_color: bool,
-        **own: Any,
-    ) -> None:
-        from infra_common.console import Console
-
-        console = Console("speech-infra", as_json=as_json, no_color=no_color, assume_yes=yes)
-        command(*args, here=Situation(region, profile, stage, console), **own)
-
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "here"]
-    common = [
-        _option("stage", StageOption, "dev"),
-        _option("region", RegionOption, None),
-        _option("profile", ProfileOption, None),
-        _option("as_json", JsonOption, False),
-        _option("yes", YesOption, False),
-        _option("no_color", ColorOption, False),
-    ]
-    with_options.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
-    return with_options
-
-
-def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+situated = with_common_options("speech-infra", Situation)

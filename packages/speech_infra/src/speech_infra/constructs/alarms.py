@@ -6,9 +6,9 @@ is no fault, but it is money: an endpoint costs the same whether or not anybody 
 
 from __future__ import annotations
 
-import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
+from infra_common.constructs.topic_action import TopicAction
 
 from speech_infra.catalogue import SpeechModel
 from speech_infra.constructs.metrics import endpoint_metric
@@ -68,17 +68,4 @@ class EndpointAlarms(Construct):
         self.all = [slow, failing, full, idle]
         if options.alarm_topic is not None:
             for alarm in self.all:
-                alarm.add_alarm_action(_Topic(options.alarm_topic))
-
-
-@jsii.implements(cloudwatch.IAlarmAction)
-class _Topic:
-    """Tells an SNS topic that exists; aws_cloudwatch_actions would want it as a construct."""
-
-    def __init__(self, arn: str) -> None:
-        self._arn = arn
-
-    def bind(self, scope: Construct, alarm: cloudwatch.IAlarm) -> cloudwatch.AlarmActionConfig:
-        """The topic's ARN."""
-        del scope, alarm
-        return cloudwatch.AlarmActionConfig(alarm_action_arn=self._arn)
+                alarm.add_alarm_action(TopicAction(options.alarm_topic))

@@ -12,8 +12,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
+from infra_common.constructs.statements import allow, argue_wildcards
 
-from speech_infra.constructs.statements import allow, argue_wildcards
 from speech_infra.names import Names
 
 _WEIGHTS = "weights/*"

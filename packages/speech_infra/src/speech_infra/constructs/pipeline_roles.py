@@ -9,9 +9,9 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
+from infra_common.constructs.statements import allow, argue_wildcards
 from infra_common.ownership import STAGE_KEY
 
-from speech_infra.constructs.statements import allow, argue_wildcards
 from speech_infra.pipeline import AUDIENCE, HOST, Pipeline
 
 DEPLOY_HOURS = 2

@@ -6,11 +6,9 @@ image and CloudWatch Logs. The container has no network at all (isolation), with
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
+from infra_common.constructs.flow_log import add_flow_log
 
 ZONES = 2
 
@@ -30,7 +28,7 @@ class QuietNetwork(Construct):
                 ec2.SubnetConfiguration(name="hosting", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=24)
             ],
         )
-        vpc.add_flow_log("Flows", destination=ec2.FlowLogDestination.to_cloud_watch_logs(*_flow_log(self)))
+        add_flow_log(self, vpc)
         group = ec2.SecurityGroup(
             self, "Hosting", vpc=vpc, description="hosting instances: HTTPS out, nothing in", allow_all_outbound=False
         )
@@ -46,21 +44,3 @@ class QuietNetwork(Construct):
             endpoint.connections.allow_default_port_from(group, "hosting instances only")
         self.subnet_ids = [subnet.subnet_id for subnet in vpc.isolated_subnets]
         self.security_group_ids = [group.security_group_id]
-
-
-def _flow_log(scope: Construct) -> tuple[logs.LogGroup, iam.Role]:
-    """Where refused and accepted connections are noted, and who may write it: this account's flow logs only."""
-    stack = cdk.Stack.of(scope)
-    group = logs.LogGroup(
-        scope, "FlowLog", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
-    )
-    source = stack.format_arn(service="ec2", resource="vpc-flow-log", resource_name="*")
-    role = iam.Role(
-        scope,
-        "FlowLogRole",
-        assumed_by=iam.ServicePrincipal(
-            "vpc-flow-logs.amazonaws.com",
-            conditions={"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": source}},
-        ),
-    )
-    return group, role

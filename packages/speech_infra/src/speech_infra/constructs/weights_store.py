@@ -11,8 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
+from infra_common.constructs.acknowledged import acknowledge
 
-from speech_infra.constructs.acknowledged import acknowledge
 from speech_infra.names import Names
 
 _LOGS_DAYS = 90

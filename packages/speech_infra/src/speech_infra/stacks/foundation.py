@@ -6,10 +6,10 @@ from typing import Any
 
 import aws_cdk as cdk
 from constructs import Construct
+from infra_common.constructs.image_repository import image_repository
 
 from speech_infra.constructs.encryption_key import encryption_key
 from speech_infra.constructs.execution_role import ExecutionRole
-from speech_infra.constructs.image_repository import image_repository
 from speech_infra.constructs.weights_store import WeightsStore
 from speech_infra.names import Names
 from speech_infra.options import EndpointOptions
@@ -22,7 +22,7 @@ class FoundationStack(cdk.Stack):
         super().__init__(scope, names.foundation_stack, **settings)
         self.key = encryption_key(self, names, options)
         self.weights = WeightsStore(self, "Store", names, self.key)
-        self.repository = image_repository(self, names, self.key)
+        self.repository = image_repository(self, names.repository, self.key)
         self.execution = ExecutionRole(
             self,
             "Execution",

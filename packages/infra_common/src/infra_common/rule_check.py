@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import aws_cdk as cdk
 import jsii
 
-from speech_infra.rules import RULES, breaches
+from infra_common.rules import Rule, breaches
 
 
 @jsii.implements(cdk.IPolicyValidationPlugin)
 class HouseRules:
-    """A validation plugin."""
+    """A validation plugin, for a command's rules."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
 
     @property
     def name(self) -> str:
@@ -23,7 +27,7 @@ class HouseRules:
     @property
     def rule_ids(self) -> list[str]:
         """What is looked at."""
-        return [rule.name for rule in RULES]
+        return [rule.name for rule in self._rules]
 
     @property
     def version(self) -> str:
@@ -45,6 +49,6 @@ class HouseRules:
                 ],
             )
             for path in context.template_paths
-            for breach in breaches(json.loads(Path(path).read_text()))
+            for breach in breaches(json.loads(Path(path).read_text()), self._rules)
         ]
         return cdk.PolicyValidationPluginReport(success=not violations, violations=violations)

@@ -8,11 +8,11 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
-from speech_infra.constructs.acknowledged import acknowledge
+from infra_common.constructs.acknowledged import acknowledge
 
 
 def allow(
-    sid: str, actions: list[str], resources: list[str], conditions: dict[str, object] | None = None
+    sid: str, actions: list[str], resources: list[str], conditions: Mapping[str, object] | None = None
 ) -> iam.PolicyStatement:
     """A statement that allows."""
     return iam.PolicyStatement(sid=sid, actions=actions, resources=resources, conditions=conditions)
@@ -29,5 +29,10 @@ def _as_found(name: Any) -> str:
     """A resolved ARN as cdk-nag writes it: intrinsic references in angle brackets."""
     if isinstance(name, str):
         return name
-    parts = name["Fn::Join"][1]
-    return "".join(part if isinstance(part, str) else f"<{part['Ref']}>" for part in parts)
+    if "Fn::GetAtt" in name:
+        return f"<{'.'.join(name['Fn::GetAtt'])}>"
+    return "".join(part if isinstance(part, str) else _reference(part) for part in name["Fn::Join"][1])
+
+
+def _reference(part: Mapping[str, Any]) -> str:
+    return f"<{part['Ref']}>" if "Ref" in part else f"<{'.'.join(part['Fn::GetAtt'])}>"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from speech_infra.logs import POLL_S, lines_since
+from infra_common.log_lines import POLL_S, lines_since
 
 START = datetime(2026, 11, 29, 12, tzinfo=UTC)
 START_MS = round(START.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""The repository of the server's images. Left behind it costs about 0.10 USD a GB and month.
+"""A repository of images. Left behind it costs about 0.10 USD a GB and month.
 
 Kept when its stack goes, by name, so that the next deployment adopts it. Tags are content hashes and immutable: a tag
 says what was built, a digest what runs.
@@ -11,18 +11,16 @@ from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from speech_infra.names import Names
-
 _IMAGES_KEPT = 5
 _UNTAGGED_DAYS = 7
 
 
-def image_repository(scope: Construct, names: Names, key: kms.IKey | None) -> ecr.Repository:
-    """The repository."""
+def image_repository(scope: Construct, name: str, key: kms.IKey | None = None) -> ecr.Repository:
+    """The repository; `key` encrypts it where it is given."""
     return ecr.Repository(
         scope,
         "Images",
-        repository_name=names.repository,
+        repository_name=name,
         image_scan_on_push=True,
         image_tag_mutability=ecr.TagMutability.IMMUTABLE,
         encryption=ecr.RepositoryEncryption.KMS if key else ecr.RepositoryEncryption.AES_256,

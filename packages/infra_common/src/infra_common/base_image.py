@@ -1,4 +1,4 @@
-"""The image that the server's images are built on: its name, and the digest that `speech-infra image pin` noted.
+"""The image that an image of ours is built on: its name, and the digest that `image pin` noted.
 
 A tag moves, a digest does not. The note is a file of the clone, `base-images.json` beside the Dockerfile: it is
 reviewed like the lock, and the images' content tags cover it. Until somebody with a network has pinned it the digest is
@@ -16,7 +16,6 @@ from typing import Final
 from infra_common.container_engine import ContainerEngine, Say
 from infra_common.errors import PreconditionError
 
-NOTE: Final = "packages/speech_container/base-images.json"
 _NAME: Final = re.compile(r"[a-z0-9.:/_-]+:[A-Za-z0-9._-]+")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -29,9 +28,8 @@ class BaseImage:
     digest: str | None
 
     @classmethod
-    def read(cls, root: Path) -> BaseImage:
+    def read(cls, path: Path) -> BaseImage:
         """What is noted. Raises PreconditionError for a note that is missing or says something else."""
-        path = root / NOTE
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
             found = cls(note["python"]["image"], note["python"]["digest"])
@@ -40,8 +38,8 @@ class BaseImage:
             valid = False
         if not valid:
             raise PreconditionError(
-                f"{NOTE}: expected python.image with a tag and python.digest (sha256:... or null)",
-                fix=f"git checkout {NOTE}",
+                f"{path}: expected python.image with a tag and python.digest (sha256:... or null)",
+                fix=f"git checkout {path}",
             )
         return found
 
@@ -54,7 +52,7 @@ class BaseImage:
         """The same with the digest that its registry has for the tag now. Raises ToolFailed."""
         return replace(self, digest=engine.pull(self.image, platform, say))
 
-    def write(self, root: Path) -> None:
+    def write(self, path: Path) -> None:
         """Note it."""
         note = {"python": {"image": self.image, "digest": self.digest}}
-        (root / NOTE).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")

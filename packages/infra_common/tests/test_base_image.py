@@ -4,18 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+from infra_common.base_image import BaseImage
 from infra_common.errors import PreconditionError
-from speech_infra.base_image import NOTE, BaseImage
 
 NAME = "public.ecr.aws/docker/library/python:3.12-slim-bookworm"
 DIGEST = "sha256:" + "0a" * 32
 
 
 def note(root: Path, text: str) -> Path:
-    path = root / NOTE
-    path.parent.mkdir(parents=True)
+    path = root / "base-images.json"
     path.write_text(text)
-    return root
+    return path
 
 
 def test_an_image_without_a_digest_is_asked_for_by_its_tag() -> None:
@@ -28,9 +27,9 @@ def test_a_pinned_image_is_asked_for_by_its_digest() -> None:
 
 @pytest.mark.parametrize("digest", [None, DIGEST])
 def test_what_is_written_is_read_again(digest: str | None, tmp_path: Path) -> None:
-    note(tmp_path, "")
-    BaseImage(NAME, digest).write(tmp_path)
-    assert BaseImage.read(tmp_path) == BaseImage(NAME, digest)
+    path = note(tmp_path, "")
+    BaseImage(NAME, digest).write(path)
+    assert BaseImage.read(path) == BaseImage(NAME, digest)
 
 
 @pytest.mark.parametrize(
@@ -53,4 +52,4 @@ def test_anything_else_is_refused_by_the_name_of_the_file(text: str, tmp_path: P
 
 def test_a_missing_note_is_refused_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(PreconditionError, match=r"base-images\.json"):
-        BaseImage.read(tmp_path)
+        BaseImage.read(tmp_path / "base-images.json")

@@ -1,0 +1,89 @@
+"""The options that every command has, and what they make: a console and a session with AWS."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from infra_common.console import Console
+    from infra_common.session import AwsSession
+
+RegionOption = Annotated[
+    str | None, typer.Option(help="AWS region. Default: AWS_REGION, or the profile's.", metavar="REGION")
+]
+ProfileOption = Annotated[
+    str | None, typer.Option(help="A profile of the AWS config files. Default: AWS_PROFILE.", metavar="NAME")
+]
+StageOption = Annotated[
+    str,
+    typer.Option(
+        help="Which deployment: several fit one account.", metavar="NAME", envvar="SPEECH_STAGE", show_default=True
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, notes on the other.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
+ColorOption = Annotated[bool, typer.Option("--no-color", help="No colours, also not on a terminal.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CommonOptions:
+    """What was asked for, before AWS is asked anything."""
+
+    region: str | None
+    profile: str | None
+    stage: str
+    console: Console
+
+    def session(self) -> AwsSession:
+        """A session with AWS."""
+        from infra_common.session import AwsSession
+
+        return AwsSession(self.region, self.profile)
+
+
+def with_common_options(
+    program: str, situation: Callable[[str | None, str | None, str, Console], Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that gives a command the common options; it gets one `situation` as `here` instead of them."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(
+            *args: Any,
+            region: str | None,
+            profile: str | None,
+            stage: str,
+            as_json: bool,
+            yes: bool,
+            no_color: bool,
+            **own: Any,
+        ) -> None:
+            from infra_common.console import Console
+
+            console = Console(program, as_json=as_json, no_color=no_color, assume_yes=yes)
+            command(*args, here=situation(region, profile, stage, console), **own)
+
+        own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "here"]
+        common = [
+            _option("stage", StageOption, "dev"),
+            _option("region", RegionOption, None),
+            _option("profile", ProfileOption, None),
+            _option("as_json", JsonOption, False),
+            _option("yes", YesOption, False),
+            _option("no_color", ColorOption, False),
+        ]
+        with_options.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
+        return with_options
+
+    return decorate
+
+
+def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
