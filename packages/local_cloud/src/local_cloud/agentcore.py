@@ -29,6 +29,8 @@ SESSION_HEADER = "x-amzn-bedrock-agentcore-runtime-session-id"
 USER_HEADER = "x-amzn-bedrock-agentcore-runtime-user-id"
 CUSTOM_PREFIX = "x-amzn-bedrock-agentcore-runtime-custom-"
 MIN_SESSION_ID, MAX_SESSION_ID = 33, 256
+ENDPOINTS = ("DEFAULT", "live")
+"""Of every runtime here: AgentCore's own, and the one that `agent-infra` makes."""
 MAX_FRAME_BYTES = 32 * 1024
 RESPOND_S = 15 * 60.0
 CONNECT_S = 2.0
@@ -126,6 +128,8 @@ class AgentCore(HttpPlane):
         if base is None:
             raise RequestRefused(404, "ResourceNotFoundException", "No endpoint or agent found with this ARN.")
         query = {key.lower(): value for key, value in connection.query_params.items()}
+        if query.get("qualifier", ENDPOINTS[0]) not in ENDPOINTS:
+            raise RequestRefused(404, "ResourceNotFoundException", "No endpoint or agent found with this qualifier.")
         session_id = connection.headers.get(SESSION_HEADER) or query.get(SESSION_HEADER) or str(uuid.uuid4())
         if not MIN_SESSION_ID <= len(session_id) <= MAX_SESSION_ID:
             raise RequestRefused(

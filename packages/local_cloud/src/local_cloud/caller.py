@@ -31,8 +31,9 @@ SILENCE_S = 120.0  # batch mode says nothing while the model writes its whole an
 class AgentCaller:
     """A caller of one agent runtime.
 
-    `endpoint_url` None means AWS itself, with credentials from boto3's own chain. A plane of one's own is called as
-    given here, whatever the environment says of AWS and of proxies.
+    `endpoint_url` None means AWS itself, with credentials from boto3's own chain, or from `profile`. A plane of one's
+    own is called as given here, whatever the environment says of AWS and of proxies. `qualifier`: the runtime's
+    endpoint.
     """
 
     runtime_arn: str
@@ -40,6 +41,8 @@ class AgentCaller:
     endpoint_url: str | None = None
     access_key_id: str | None = None
     secret_access_key: str | None = None
+    qualifier: str | None = None
+    profile: str | None = None
 
     async def ask(
         self,
@@ -72,7 +75,7 @@ class AgentCaller:
         except BotoCoreError as error:
             raise AnswerFailed(f"no client for the agent can be made: {error}") from error
         try:
-            for event in _events(client, self.runtime_arn, payload, hung_up):
+            for event in _events(client, self, payload, hung_up):
                 collector.feed(event, (time.perf_counter() - start) * 1000)
                 if on_event is not None:
                     on_event(event)
@@ -92,7 +95,8 @@ class AgentCaller:
         ours = self.endpoint_url is not None
         if ours:
             config = config.merge(Config(proxies={}, use_fips_endpoint=False, use_dualstack_endpoint=False))
-        return boto3.Session(botocore_session=client_session() if ours else None).client(
+        session = client_session() if ours else None
+        return boto3.Session(botocore_session=session, profile_name=None if ours else self.profile).client(
             "bedrock-agentcore",
             endpoint_url=self.endpoint_url,
             aws_access_key_id=self.access_key_id,
@@ -112,14 +116,15 @@ def new_session_id() -> str:
 
 
 def _events(
-    client: Any, runtime_arn: str, payload: dict[str, Any], hung_up: threading.Event
+    client: Any, caller: AgentCaller, payload: dict[str, Any], hung_up: threading.Event
 ) -> Iterator[dict[str, Any]]:
     response = client.invoke_agent_runtime(
-        agentRuntimeArn=runtime_arn,
+        agentRuntimeArn=caller.runtime_arn,
         runtimeSessionId=new_session_id(),
         contentType="application/json",
         accept="text/event-stream",
         payload=json.dumps(payload).encode(),
+        **({} if caller.qualifier is None else {"qualifier": caller.qualifier}),
     )
     body = response["response"]
     decoder = SseDecoder()

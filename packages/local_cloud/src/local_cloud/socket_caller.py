@@ -41,6 +41,8 @@ class SocketCaller:
     async def connect(cls, caller: AgentCaller, session_id: str | None = None) -> AsyncIterator["SocketCaller"]:
         """A socket to the agent that `caller` calls, in the session of that id or a new one. Raises `AnswerFailed`."""
         url = f"{_base(caller)}/runtimes/{quote(caller.runtime_arn, safe='')}/ws"
+        if caller.qualifier is not None:
+            url += f"?qualifier={quote(caller.qualifier, safe='')}"
         request = AWSRequest("GET", url, {SESSION_HEADER: session_id or new_session_id()})
         SigV4Auth(_credentials(caller), SERVICE, caller.region).add_auth(request)
         headers = {name: value for name, value in request.headers.items() if name.lower() != "host"}
@@ -123,7 +125,7 @@ def _base(caller: AgentCaller) -> str:
 def _credentials(caller: AgentCaller) -> Credentials:
     if caller.access_key_id is not None and caller.secret_access_key is not None:
         return Credentials(caller.access_key_id, caller.secret_access_key)
-    found = Session().get_credentials()
+    found = Session(profile=caller.profile).get_credentials()
     if found is None:
         raise AnswerFailed("expected AWS credentials in the environment or the shared files; there are none")
     return found.get_frozen_credentials()
