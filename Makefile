@@ -27,7 +27,7 @@ MINUTES ?= 60
 .PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images test-image-gpu audit lint format bench bench-gpu operations results readme clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(SETUP) ## Install everything and prepare the weights (other verbs do it when needed)
 
