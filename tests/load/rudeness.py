@@ -15,7 +15,7 @@ from typing import Final
 from tests.load import texts
 from tests.load.caller import SMALL_BUFFER_BYTES
 from tests.load.ledger import Violation
-from tests.load.target import SESSION_PATH, Target
+from tests.load.target import PATIENCE_S, SESSION_PATH, Target
 
 _HANDSHAKE: Final = (
     f"GET {SESSION_PATH} HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -44,11 +44,15 @@ class _Line:
             return
 
     async def ended(self, patience_s: float) -> bytes:
-        """Wait, so long at most, until the server has ended it. What it said last. Raises `Violation`."""
+        """Wait until the server has ended it, as long as it says something in so many seconds. What it said last.
+
+        Whoever begins to read is of use again, until all that is owed has come: there is no time for that but our
+        patience. Raises `Violation`.
+        """
         heard = bytearray()
         try:
-            async with asyncio.timeout(patience_s):
-                while data := await self.reader.read(1 << 16):
+            async with asyncio.timeout(PATIENCE_S):
+                while data := await asyncio.wait_for(self.reader.read(1 << 16), patience_s):
                     heard += data
                     del heard[:-2000]
         except ConnectionError:
