@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.test import Client
 
+from .call_log import INSIDER, CallLog
 from .cloudformation import Account as Neighbours
 from .cloudformation import CloudFormation
 from .ecr import Ecr
@@ -37,6 +38,7 @@ class FakeAccount:
         self._url = url
         self.moto = DomainDispatcherApplication(create_backend_app)
         self.faults = Faults()
+        self.calls = CallLog()
         self._clients: dict[str, Clients] = {}
         self.ecr = Ecr(ACCOUNT_ID, registry, self._ask_moto)
         self.sagemaker = SageMaker(
@@ -82,6 +84,7 @@ class FakeAccount:
     def reset(self) -> None:
         """As if the account were new; the registry keeps what was pushed."""
         self.faults.clear()
+        self.calls.clear()
         self.cloudformation.reset()
         self.sagemaker.reset()
         Client(self.moto).post("/moto-api/reset")
@@ -91,7 +94,12 @@ class FakeAccount:
         return boto3.Session(_KEY, "secret", region_name=region).client(
             service,
             endpoint_url=self._url,
-            config=Config(retries={"total_max_attempts": 1}, proxies={}, s3={"addressing_style": "path"}),
+            config=Config(
+                retries={"total_max_attempts": 1},
+                proxies={},
+                s3={"addressing_style": "path"},
+                user_agent_extra=INSIDER,
+            ),
         )
 
     def _in(self, region: str) -> Clients:

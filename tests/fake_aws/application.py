@@ -30,6 +30,7 @@ class Application:
             body = _body(environ)
             environ["wsgi.input"] = io.BytesIO(body)
         call = read_call(environ, body)
+        self._account.calls.note(environ, call)
         try:
             _check_digest(environ)
             answer = self._account.answer(call)
@@ -50,6 +51,8 @@ class Application:
                     self._account.faults.change(json.loads(body))
                 case "clear":
                     self._account.faults.clear()
+                case "calls":
+                    return json_answer({"actions": self._account.calls.actions()})
                 case "reset":
                     self._account.reset()
                 case _:

@@ -14,6 +14,7 @@ import boto3
 import httpx
 from botocore.config import Config
 
+from .call_log import INSIDER
 from .registry import Registry
 
 ROOT: Final = Path(__file__).parents[2]
@@ -49,7 +50,9 @@ class FakeAws:
     def client(self, service: str, region: str = REGION) -> Any:
         """A boto3 client of this account."""
         session = boto3.Session(*KEYS.values(), region_name=region)
-        config = Config(proxies={}, s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
+        config = Config(
+            proxies={}, s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}, user_agent_extra=INSIDER
+        )
         return session.client(service, endpoint_url=self.url, config=config)
 
     def fault(self, **changes: Any) -> None:
@@ -59,6 +62,11 @@ class FakeAws:
     def refuse(self, service: str, code: str, message: str, **more: Any) -> None:
         """An AWS error for the next calls of a service; see `faults.Refusal`."""
         self.fault(refusals=[{"service": service, "code": code, "message": message, **more}])
+
+    def actions(self) -> set[str]:
+        """The IAM actions of everything that was asked through boto3 since the account was new."""
+        answer: dict[str, list[str]] = self._tell("calls", {})
+        return set(answer["actions"])
 
     def clear_faults(self) -> None:
         """Nothing goes wrong any more."""
@@ -95,8 +103,9 @@ class FakeAws:
         }
         self.client("cloudformation", region).create_stack(StackName="CDKToolkit", TemplateBody=json.dumps(template))
 
-    def _tell(self, what: str, body: dict[str, Any]) -> None:
-        httpx.post(f"{self.url}/_fake/{what}", json=body, trust_env=False, timeout=30).raise_for_status()
+    def _tell(self, what: str, body: dict[str, Any]) -> Any:
+        answer = httpx.post(f"{self.url}/_fake/{what}", json=body, trust_env=False, timeout=30)
+        return answer.raise_for_status().json()
 
 
 @contextmanager

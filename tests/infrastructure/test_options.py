@@ -1,10 +1,12 @@
 """A deployment with everything that may be chosen: network and key of its own, a fleet that is updated by halves."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.infrastructure.conftest import Shell
+from tests.infrastructure.pipeline_actions import allowed
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(600)]
 
@@ -77,6 +79,15 @@ def test_roles_for_a_pipeline_are_made_told_and_taken_away(shell: Shell) -> None
     assert [each["StackName"] for each in _stacks(shell)] == ["CDKToolkit", "speech-dev-pipeline"]
     assert len(iam.list_open_id_connect_providers()["OpenIDConnectProviderList"]) == 1
     assert shell.run("pipeline", "destroy", "--stage", "prod", "--yes").out.strip() == "There was no stack to delete."
+
+
+def test_a_pull_requests_role_may_do_what_its_workflow_does(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM scratch AS cpu\nCOPY Dockerfile /\n")
+    shown = shell.run("diff", MODEL, "--dockerfile", str(tmp_path / "Dockerfile"))
+    assert "AWS::SageMaker::Endpoint" in shown.out
+    assert "sts:GetCallerIdentity" in shell.aws.actions()
+    assert shell.aws.actions() - allowed("RolesDiff") == set()
+    assert [each["StackName"] for each in _stacks(shell)] == ["CDKToolkit"], "a comparison leaves nothing behind"
 
 
 def _stacks(shell: Shell) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from speech_infra.weights import pieces_of
 
 from tests.fake_aws.harness import ROOT, FakeAws
 from tests.infrastructure.conftest import Done, Shell, data_plane
+from tests.infrastructure.pipeline_actions import allowed
 from tests.infrastructure.transcript import block, shape
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(600)]
@@ -73,6 +74,7 @@ def test_an_endpoint_from_doctor_to_the_last_cleanup(aws: FakeAws, engine: dict[
 
     back = shell.run("rollback", MODEL, "--yes", "--no-smoke-test", "--json").json
     assert back["endpoint"]["image"] == one
+    assert aws.actions() - allowed("RolesDeploy") == set(), "what a pipeline does, its role must be allowed to"
 
     paused = shell.run("pause", MODEL, "--yes", "--json").json
     assert paused["endpoint"] is None
