@@ -16,15 +16,19 @@ TORCH_SETUP := .venv-torch/.ready
 INFRA := UV_PROJECT_ENVIRONMENT=.venv-infra
 INFRA_SETUP := .venv-infra/.ready
 NODE_SETUP := node_modules/.ready
-INFRA_TESTS := packages/infra_common packages/speech_infra tests/infrastructure
+INFRA_TESTS := packages/agent_infra packages/infra_common packages/speech_infra tests/infrastructure
 ELSEWHERE := $(patsubst %,--ignore %,$(INFRA_TESTS) tests/images)
 
 PROMPT ?= Why is the sky blue?
 OUT ?= out
 SECONDS ?= 600
 MINUTES ?= 60
+# What `make deploy` and `make destroy` are about; they ask AWS as whoever the environment says.
+STAGE ?= dev
+SPEECH_MODEL ?= kokoro-82m
+MODEL_ID ?=
 
-.PHONY: help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images test-image-gpu audit lint format bench bench-gpu operations results readme clean
+.PHONY: deploy destroy help setup demo test test-load soak fuzz test-browser test-torch test-infra test-images test-image-gpu audit lint format bench bench-gpu operations results readme clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +37,16 @@ setup: $(SETUP) ## Install everything and prepare the weights (other verbs do it
 
 demo: $(SETUP) ## Ask the agent a question and let it speak: out/answer.wav, out/timeline.png
 	@$(RUN) voice-local ask "$(PROMPT)" --out "$(OUT)"
+
+deploy: $(INFRA_SETUP) ## Deploy the voice and then its agent on AWS, MODEL_ID=us.amazon.nova-lite-v1:0 STAGE=dev
+	@[ -n "$(MODEL_ID)" ] || { echo "make: say which Bedrock model answers: make deploy MODEL_ID=us.amazon.nova-lite-v1:0" >&2; exit 2; }
+	@$(INFRA) $(RUN) speech-infra deploy $(SPEECH_MODEL) --stage $(STAGE)
+	@$(INFRA) $(RUN) agent-infra deploy --bedrock-model-id $(MODEL_ID) --speech-model $(SPEECH_MODEL) --stage $(STAGE)
+
+destroy: $(INFRA_SETUP) ## Take both down, in order, and report what is left, STAGE=dev
+	@$(INFRA) $(RUN) agent-infra destroy --stage $(STAGE) --no-report
+	@$(INFRA) $(RUN) speech-infra destroy $(SPEECH_MODEL) --stage $(STAGE) --no-report
+	@$(INFRA) $(RUN) agent-infra cleanup --whole-stage --stage $(STAGE) || [ $$? -eq 3 ]
 
 test: $(SETUP) ## Pass the tests
 	@$(RUN) coverage run --source=speech_protocol -m pytest packages/speech_protocol -q

@@ -4,7 +4,7 @@ Three checks, each of which is done or said not to have been done; none is passe
 
 - the locked packages of each image against PyPI's advisories, by pip-audit, or by `--osv FILE` (see `advisories`),
 - package-lock.json against npm's, by npm audit (the CDK command, which is on no server),
-- the licences of the cpu image's packages against a list, by tools/licences.py.
+- the licences of the packages of the cpu image and of the agent's against a list, by tools/licences.py.
 
 Where an advisory service does not answer, as on a machine that reaches a package index only, that check is NOT RUN, the
 last line says NOT AUDITED, and the exit code is 3: that is no clean bill, and looks like none. `--allow-not-run` makes
@@ -40,8 +40,8 @@ ARTEFACTS: Final = ROOT / "out" / "audit"
 LOCKS: Final = {
     "cpu image": ("--package", "speech-container", "--extra", "openvino"),
     "gpu image": ("--package", "speech-container", "--extra", "torch"),
-    "agent": ("--package", "agent-runtime"),
-    "deployment command": ("--package", "speech-infra"),
+    "agent image": ("--package", "agent-runtime", "--extra", "telemetry"),
+    "deployment commands": ("--package", "agent-infra", "--package", "speech-infra"),
 }
 TELLS: Final = re.compile(r"Error|Timeout|Max retries|not reachable|Unavailable|audit endpoint")
 LIMIT_S: Final = 300
@@ -173,8 +173,8 @@ def main() -> int:
     ]
     checks.append(npm_advisories())
     word, lines = judged(checks, argued())
-    licences = subprocess.run([sys.executable, str(ROOT / "tools" / "licences.py"), "--check"], check=False)
-    if licences.returncode:
+    licences = [sys.executable, str(ROOT / "tools" / "licences.py"), "--check", "--target"]
+    if any(subprocess.run([*licences, target], check=False).returncode for target in ("agent", "cpu")):
         word = "findings"
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
     report = {"verdict": word, "at": now.isoformat(timespec="seconds"), "checks": [asdict(check) for check in checks]}

@@ -6,7 +6,7 @@
 What is shipped comes from uv.lock (the packages of a target, for Linux on x86-64) less what the Dockerfile leaves out;
 its licence from the package's own metadata, or from `STATED` where that is missing or vague; each entry there says
 where it was read. It has to be run in an environment that has the packages: the default one for the `cpu` target,
-`.venv-torch` with `--target gpu`.
+`.venv-torch` with `--target gpu`, `.venv-infra` with `--target agent`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ ROOT: Final = Path(__file__).parents[1]
 DOCUMENT: Final = ROOT / "THIRD_PARTY.md"
 UV: Final = os.environ.get("UV", "uv")  # set by `uv run`; the one of make is not on the PATH
 DOCKERFILE: Final = ROOT / "packages" / "speech_container" / "Dockerfile"
-TARGETS: Final = {"cpu": ("--extra", "openvino"), "gpu": ("--extra", "torch")}
+TARGETS: Final = {
+    "agent": ("--package", "agent-runtime", "--extra", "telemetry"),
+    "cpu": ("--package", "speech-container", "--extra", "openvino"),
+    "gpu": ("--package", "speech-container", "--extra", "torch"),
+}
 MACHINE: Final = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64", "os_name": "posix"}
 
 ALLOWED: Final = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT"),
-    *("PSF-2.0", "Zlib"),
+    *("MIT-0", "PSF-2.0", "Zlib"),
     *("MPL-2.0", "LGPL-2.1-only", "LGPL-2.1-or-later"),  # unchanged and replaceable, as wheels in a Python environment
     "GPL-3.0-or-later",  # phonemizer and espeak-ng: what is shipped as an image is shipped under this one's terms
     "LicenseRef-NVIDIA-Proprietary",  # CUDA's redistributables, in the gpu image alone
@@ -45,6 +49,7 @@ BY_CLASSIFIER: Final = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "NVIDIA Proprietary Software": "LicenseRef-NVIDIA-Proprietary",
     "Other/Proprietary License": "LicenseRef-NVIDIA-Proprietary",
+    "Python Software Foundation License": "PSF-2.0",
 }
 BY_FIELD: Final = {
     "3-Clause BSD License": "BSD-3-Clause",
@@ -77,7 +82,7 @@ class Refused(Exception):
 def shipped(target: str) -> list[str]:
     """The names of the packages in an image, in alphabetical order, without the project's own."""
     command = [
-        *(UV, "export", "--frozen", "--no-dev", "--package", "speech-container", *TARGETS[target]),
+        *(UV, "export", "--frozen", "--no-dev", *TARGETS[target]),
         *("--no-hashes", "--no-header", "--no-annotate", "--no-emit-workspace"),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -87,7 +92,9 @@ def shipped(target: str) -> list[str]:
 
 
 def left_out(target: str, dockerfile: str) -> set[str]:
-    """The packages of the lock that the Dockerfile does not install for a target."""
+    """The packages of the lock that the speech server's Dockerfile does not install for a target of its own."""
+    if target == "agent":
+        return set()
     (stage,) = re.findall(rf"^FROM \S+ AS build-{target}\n(.*?)^FROM ", dockerfile, re.MULTILINE | re.DOTALL)
     return set(re.findall(r"--no-install-package (\S+)", stage))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def described(template: Mapping[str, Any]) -> Iterator[str]:
-    """A paragraph a role."""
+    """A paragraph a role, and one a policy of a role that another stack has made."""
     resources = template["Resources"]
     for name, role in sorted(resources.items()):
         if role["Type"] != "AWS::IAM::Role":
@@ -20,10 +20,20 @@ def described(template: Mapping[str, Any]) -> Iterator[str]:
             if policy["Type"] == "AWS::IAM::Policy" and {"Ref": name} in policy["Properties"]["Roles"]
         ]
         for document in policies:
-            for statement in document["Statement"]:
-                for action in _listed(statement["Action"]):
-                    for resource in _listed(statement["Resource"]):
-                        yield f"  {statement['Effect'].lower()} {action} on {_text(resource)}{_where(statement)}"
+            yield from _allowed(document)
+    for name, policy in sorted(resources.items()):
+        if policy["Type"] == "AWS::IAM::Policy":
+            elsewhere = [role for role in policy["Properties"]["Roles"] if role.get("Ref") not in resources]
+            for role in elsewhere:
+                yield f"policy {name} of role {_text(role)}"
+                yield from _allowed(policy["Properties"]["PolicyDocument"])
+
+
+def _allowed(document: Mapping[str, Any]) -> Iterator[str]:
+    for statement in document["Statement"]:
+        for action in _listed(statement["Action"]):
+            for resource in _listed(statement["Resource"]):
+                yield f"  {statement['Effect'].lower()} {action} on {_text(resource)}{_where(statement)}"
 
 
 def _where(statement: Mapping[str, Any]) -> str:
@@ -46,6 +56,8 @@ def _text(value: Any) -> str:
         return "".join(_text(part) for part in value["Fn::Join"][1])
     if "Fn::GetAtt" in value:
         return f"<{'.'.join(value['Fn::GetAtt'])}>"
+    if "Fn::ImportValue" in value:
+        return f"<{value['Fn::ImportValue'].rpartition(':')[2]}>"
     if "Ref" in value:
         return f"<{value['Ref']}>"
     raise AssertionError(f"a form of resource that this snapshot does not know: {value}")

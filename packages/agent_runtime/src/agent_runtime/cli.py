@@ -1,6 +1,7 @@
 """The `agent-runtime` command: what the image starts, and what a local stack starts as a child."""
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ import typer
 from .errors import SettingsError
 from .log import configure_logging
 from .settings import Settings
+from .telemetry import STARTED, instrumented
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -32,6 +34,7 @@ def serve(
 
     Try it: curl -N localhost:8080/invocations -d '{"prompt": "Why is the sky blue?"}'
     """
+    _start_instrumented()
     try:
         settings = Settings.from_environment(os.environ)
         configure_logging(settings.log_level)
@@ -51,6 +54,17 @@ def serve(
         typer.echo(f"agent-runtime: {error}", err=True)
         raise typer.Exit(2) from error
     run(create_app(turns), listener, lambda url: typer.echo(f"agent-runtime: listening on {url}"), turns.drain)
+
+
+def _start_instrumented() -> None:
+    """Where an exporter of traces is set: this process, once more, with the instrumentation loaded first."""
+    try:
+        command = instrumented(os.environ, sys.argv)
+    except FileNotFoundError as error:
+        typer.echo(f"agent-runtime: {error}", err=True)
+        raise typer.Exit(2) from error
+    if command is not None:
+        os.execve(command[0], command, os.environ | {STARTED: "1"})  # noqa: S606 - ourselves, under the instrumentation
 
 
 def main() -> None:

@@ -22,7 +22,7 @@
     parameters, endpoint_parameters
                   SSM parameters; where an endpoint is and who uses it, which the two commands tell each other
     log_lines     a log group's lines, and those that come
-    rules, rule_check, constructs/
+    rules, rule_check, governed_app, constructs/
                   what every template must keep; what the stacks of both commands have in them
 
 Nothing here imports CDK until an app is synthesised, nor boto3 until AWS is asked.

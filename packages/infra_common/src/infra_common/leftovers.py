@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from infra_common.console import Console
+    from infra_common.session import AwsSession
+
+FINDERS: Final = "voice_stack.leftovers"
+"""Entry points of this group are functions of a stage, a session and a console: each command's own leftovers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,15 @@ class Leftover:
             "command": self.command,
             "shared": not self.is_ours,
         }
+
+
+def whole_stage(stage: str, session: AwsSession, console: Console) -> list[Leftover]:
+    """What every command of the project that is installed here has left in a stage: agents before what they speak with.
+
+    Raises what botocore raises.
+    """
+    finders = sorted(entry_points(group=FINDERS), key=lambda each: each.name)
+    return [leftover for each in finders for leftover in each.load()(stage, session, console)]
 
 
 def report(leftovers: Sequence[Leftover], console: Console) -> None:

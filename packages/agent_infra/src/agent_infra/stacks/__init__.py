@@ -1,0 +1,1 @@
+"""Stacks: lists of constructs."""
