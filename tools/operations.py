@@ -8,17 +8,19 @@ every command has ended as it should.
 """
 
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.docker_engine import docker_engine
 from tests.fake_aws.harness import ROOT, fake_aws
-from tests.infrastructure.conftest import SCRIPT, data_plane
+from tests.infrastructure.conftest import data_plane
 from tests.infrastructure.transcript import with_block
 
 MODEL = "kokoro-82m-cpu"
 DOCUMENT = ROOT / "docs" / "operations.md"
+SCRIPT = Path(sys.executable).with_name("speech-infra")
 DOCKERFILE = "FROM scratch AS cpu\nCOPY voice /voice\n"
 Run = Callable[..., str]
 

@@ -11,9 +11,13 @@ from botocore.exceptions import ClientError
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.test import Client
 
+from .agentcore import AgentCore
+from .agentcore import Neighbours as AgentNeighbours
+from .bedrock import Bedrock
 from .call_log import INSIDER, CallLog
 from .cloudformation import Account as Neighbours
 from .cloudformation import CloudFormation
+from .codebuild import CodeBuild
 from .ecr import Ecr
 from .errors import AwsRefusal, validation
 from .faults import Faults
@@ -24,7 +28,7 @@ from .registry import Registry
 from .sagemaker import Neighbours as HostingNeighbours
 from .sagemaker import SageMaker
 from .service_quotas import ServiceQuotas
-from .wire import Answer, Call
+from .wire import Answer, Call, json_answer
 
 ACCOUNT_ID: Final = "123456789012"
 _KEY: Final = "AKIAIOSFODNN7EXAMPLE"  # the documentation's own
@@ -51,6 +55,18 @@ class FakeAccount:
                 write_log=self._write_log,
             ),
         )
+        self.agentcore = AgentCore(
+            ACCOUNT_ID,
+            self.faults,
+            AgentNeighbours(
+                image_exists=self.ecr.image_exists,
+                architecture=self.ecr.architecture,
+                role_exists=self._role_exists,
+                write_log=self._write_log,
+            ),
+        )
+        self.codebuild = CodeBuild(ACCOUNT_ID, self.faults, registry, self._read_bytes, self._write_log)
+        self._bedrock = Bedrock(ACCOUNT_ID, self.faults)
         self.cloudformation = CloudFormation(
             ACCOUNT_ID,
             Neighbours(
@@ -78,6 +94,15 @@ class FakeAccount:
                 return self._quotas.answer(call, _asked(call))
             case "pricing":
                 return self._prices.answer(call, _asked(call))
+            case "codebuild":
+                return self.codebuild.answer(call, _asked(call))
+            case "bedrock-agentcore":
+                return self.agentcore.answer(call, _asked(call))
+            case "bedrock":
+                return self._bedrock.answer(call)
+            case "xray" if call.path == "/GetTraceSegmentDestination":
+                where = "CloudWatchLogs" if self.faults.is_tracing_on else "XRay"
+                return json_answer({"Destination": where, "Status": "ACTIVE"})
             case _:
                 return None
 
@@ -87,6 +112,8 @@ class FakeAccount:
         self.calls.clear()
         self.cloudformation.reset()
         self.sagemaker.reset()
+        self.agentcore.reset()
+        self.codebuild.reset()
         Client(self.moto).post("/moto-api/reset")
 
     def client(self, service: str, region: str) -> Any:
@@ -111,8 +138,18 @@ class FakeAccount:
         return provider_for(kind, self._in(region))
 
     def _read_object(self, bucket: str, key: str) -> str:
-        text: str = self._in("us-east-1")["s3"].get_object(Bucket=bucket, Key=key)["Body"].read().decode()
-        return text
+        return self._read_bytes(bucket, key).decode()
+
+    def _read_bytes(self, bucket: str, key: str) -> bytes:
+        content: bytes = self._in("us-east-1")["s3"].get_object(Bucket=bucket, Key=key)["Body"].read()
+        return content
+
+    def _role_exists(self, arn: str) -> bool:
+        try:
+            self._in("us-east-1")["iam"].get_role(RoleName=arn.rpartition("/")[2])
+        except ClientError:
+            return False
+        return True
 
     def _read_parameter(self, region: str, name: str) -> str:
         try:

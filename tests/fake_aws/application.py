@@ -9,7 +9,7 @@ from typing import Any
 
 from .account import FakeAccount
 from .errors import AwsRefusal
-from .wire import Answer, Call, error_answer, json_answer, read_call
+from .wire import Answer, Call, error_answer, is_rest, json_answer, read_call
 
 StartResponse = Callable[..., Any]
 
@@ -26,7 +26,7 @@ class Application:
         if path.startswith("/_fake/"):
             return _send(self._control(path, _body(environ)), start_response)
         body = b""
-        if environ.get("HTTP_X_AMZ_TARGET") or "form-urlencoded" in environ.get("CONTENT_TYPE", ""):
+        if environ.get("HTTP_X_AMZ_TARGET") or is_rest(environ) or "form-urlencoded" in environ.get("CONTENT_TYPE", ""):
             body = _body(environ)
             environ["wsgi.input"] = io.BytesIO(body)
         call = read_call(environ, body)

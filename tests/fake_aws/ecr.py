@@ -51,6 +51,11 @@ class Ecr:
             repository, _, digest = path.rpartition(":")
         return self._registry.image(repository, digest) is not None
 
+    def architecture(self, uri: str) -> str:
+        """Of the image that a URI of any host names, and which is here."""
+        repository, _, digest = uri.partition("/")[2].partition("@")
+        return self._registry.architecture(repository, digest)
+
     def _token(self) -> dict[str, Any]:
         token = base64.b64encode(b"AWS:loopback").decode()
         expires = datetime.now(UTC) + timedelta(hours=12)

@@ -37,6 +37,12 @@ class Faults:
     """Quota names of SageMaker to their values, instead of the usual ones."""
     is_priced: bool = True
     """Whether the Price List answers."""
+    runtime_failure: str = ""
+    """Why AgentCore runtimes fail to be made; empty where they are made."""
+    build_failure: str = ""
+    """Why CodeBuild's builds fail; empty where they succeed."""
+    is_tracing_on: bool = False
+    """Whether somebody has switched Transaction Search on."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def change(self, changes: dict[str, Any]) -> None:

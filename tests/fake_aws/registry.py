@@ -80,11 +80,22 @@ class Registry:
         """Remove a manifest and all its tags."""
         self._http.delete(f"/v2/{repository}/manifests/{digest}")
 
-    def push(self, repository: str, tag: str, labels: Mapping[str, str], layer: bytes) -> str:
+    def architecture(self, repository: str, reference: str) -> str:
+        """Of an image that is there, as its configuration says."""
+        found = self.image(repository, reference)
+        assert found is not None, f"{repository} has no {reference}"
+        config = json.loads(found.manifest)["config"]["digest"]
+        answer = self._http.get(f"/v2/{repository}/blobs/{config}")
+        answer.raise_for_status()
+        return str(answer.json()["architecture"])
+
+    def push(
+        self, repository: str, tag: str, labels: Mapping[str, str], layer: bytes, architecture: str = "amd64"
+    ) -> str:
         """Put an image of one layer there, for tests that need no engine; returns its digest."""
         config = json.dumps(
             {
-                "architecture": "amd64",
+                "architecture": architecture,
                 "os": "linux",
                 "config": {"Labels": dict(labels)},
                 "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},

@@ -13,12 +13,16 @@ from xml.sax.saxutils import escape
 from .errors import AwsRefusal
 
 _SCOPE: Final = re.compile(r"Credential=([^/]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
+_REST: Final = frozenset({"bedrock", "bedrock-agentcore", "xray"})
 _QUERY: Final = frozenset({"cloudformation", "iam", "sts", "sns", "autoscaling"})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: `service` as in the signature's scope, `action` where the protocol names one."""
+    """One request: `service` as in the signature's scope, `action` where the protocol names one.
+
+    REST services say by `method`, `path` and `query` what they want.
+    """
 
     service: str
     region: str
@@ -26,6 +30,8 @@ class Call:
     action: str
     body: bytes
     path: str
+    method: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,12 @@ class Answer:
     body: bytes
 
 
+def is_rest(environ: Mapping[str, Any]) -> bool:
+    """Whether a request is signed for one of the faces whose bodies are JSON without a header that says so."""
+    match = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
+    return match is not None and match[3] in _REST
+
+
 def read_call(environ: Mapping[str, Any], body: bytes) -> Call:
     """What a WSGI request asks for; service and region are empty where it is not signed."""
     match = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
@@ -44,7 +56,8 @@ def read_call(environ: Mapping[str, Any], body: bytes) -> Call:
     action = str(environ.get("HTTP_X_AMZ_TARGET", "")).rpartition(".")[2]
     if not action and str(environ.get("CONTENT_TYPE", "")).startswith("application/x-www-form-urlencoded"):
         action = dict(parse_qsl(body.decode())).get("Action", "")
-    return Call(service, region, key, action, body, str(environ.get("PATH_INFO", "")))
+    path, query = str(environ.get("PATH_INFO", "")), str(environ.get("QUERY_STRING", ""))
+    return Call(service, region, key, action, body, path, str(environ.get("REQUEST_METHOD", "")), query)
 
 
 def json_answer(result: object, status: int = 200) -> Answer:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..errors import ResourceRefused
 from ..stack import Made
 from .base import Clients, Simple, lower_first
 
@@ -18,7 +19,15 @@ class Runtime(Simple):
         answer = client.create_agent_runtime(
             agentRuntimeName=properties["AgentRuntimeName"], tags=own, **_arguments(properties)
         )
-        return _made(answer)
+        made = _made(answer)
+        failure = client.get_agent_runtime(agentRuntimeId=made.physical_id).get("failureReason")
+        if failure:
+            refusal = ResourceRefused(
+                f'Resource handler returned message: "{failure}" (HandlerErrorCode: NotStabilized)'
+            )
+            refusal.made = made  # type: ignore[attr-defined]
+            raise refusal
+        return made
 
     def update(self, made: Made, old: Mapping[str, Any], new: Mapping[str, Any]) -> Made | None:
         """A new version of it."""

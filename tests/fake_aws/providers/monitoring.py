@@ -124,4 +124,6 @@ KINDS: Final[Mapping[str, Callable[[Clients], Simple]]] = {
     "AWS::SNS::Subscription": Nothing,
     "AWS::SNS::TopicPolicy": Nothing,
     "AWS::CDK::Metadata": Nothing,
+    "AWS::Logs::ResourcePolicy": Nothing,
+    "AWS::XRay::TransactionSearchConfig": Nothing,
 }
