@@ -122,7 +122,7 @@ class AgentCore:
             del self._runtimes[runtime_id]
             return json_answer({"status": "DELETING", "agentRuntimeId": runtime_id}, 202)
         self._check(asked)
-        runtime.versions.append(runtime.versions[-1] | asked)
+        runtime.versions.append(asked)
         runtime.endpoints["DEFAULT"] = str(len(runtime.versions))
         runtime.changed = datetime.now(UTC)
         return json_answer(_described(runtime, runtime.versions[-1], len(runtime.versions)), 202)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 from infra_common.base_image import BaseImage
-from speech_infra.images import NOTE
+from speech_infra.images import NOTE, PLATFORM
 
 from tests.docker_engine import docker_engine
 from tests.fake_aws.registry import Registry, running_registry
@@ -96,6 +96,13 @@ def cpu_image(engine: Engine) -> Image:
 
 
 @pytest.fixture(scope="session")
+def agent_image(engine: Engine) -> Image:
+    """The agent's, for this machine."""
+    command = ("agent-infra", "image", "build", "--platform", PLATFORM)
+    return Image(built(engine, *command), "agent", engine)
+
+
+@pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """Debian's registry on loopback."""
     with running_registry(tmp_path_factory.mktemp("registry")) as found:
@@ -104,8 +111,13 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 def build(engine: Engine, model: str, target: str) -> Image:
     """`speech-infra image build`."""
-    command = [str(Path(sys.executable).with_name("speech-infra")), "image", "build", model, "--json"]
+    return Image(built(engine, "speech-infra", "image", "build", model), target, engine)
+
+
+def built(engine: Engine, program: str, *arguments: str) -> str:
+    """The name of the image that a command has built."""
+    command = [str(Path(sys.executable).with_name(program)), *arguments, "--json"]
     environment = {name: value for name, value in engine.environment.items() if not name.startswith("AWS_")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=BUILD_S, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    return Image(json.loads(done.stdout)["image"], target, engine)
+    return str(json.loads(done.stdout)["image"])

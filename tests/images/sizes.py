@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,21 +33,35 @@ PARTS: Final = (
 )
 """By folder of site-packages, or of nvidia in it; what is in none of them is `everything else`."""
 SITE_PACKAGES: Final = PurePosixPath("/opt/speech/lib/python3.12/site-packages")
-_LIST: Final = (
-    f"cd {SITE_PACKAGES} && du -sB1 --apparent-size -- * && du -sB1 --apparent-size . "
-    "&& (! test -d nvidia || du -sB1 --apparent-size -- nvidia/*)"
+AGENT_PARTS: Final = (
+    ("botocore and boto3", ("botocore", "boto3", "s3transfer")),
+    ("AWS's HTTP and TLS library, for bidirectional streams", ("awscrt", "_awscrt.abi3.so")),
+    ("Strands, with the protocol for tools", ("strands", "mcp", "mcp_types", "pydantic", "pydantic_core")),
+    ("OpenTelemetry with AWS's distribution", ("opentelemetry", "amazon", "google", "wrapt")),
+    ("AgentCore's SDK", ("bedrock_agentcore",)),
+    ("the agent itself", ("agent_runtime", "speech_client", "speech_protocol", "speech_text")),
 )
+AGENT_SITE_PACKAGES: Final = PurePosixPath("/opt/agent/lib/python3.12/site-packages")
 
 
-def measure(engine: Engine, name: str) -> dict[str, Any]:
-    """Bytes of the whole image, of its layers, and of the parts of the layer that the server is in."""
+def measure(
+    engine: Engine,
+    name: str,
+    site_packages: PurePosixPath = SITE_PACKAGES,
+    titles: Sequence[tuple[str, tuple[str, ...]]] = PARTS,
+) -> dict[str, Any]:
+    """Bytes of the whole image, of its layers, and of the parts of the layer that the program is in."""
+    listing = (
+        f"cd {site_packages} && du -sB1 --apparent-size -- * && du -sB1 --apparent-size . "
+        "&& (! test -d nvidia || du -sB1 --apparent-size -- nvidia/*)"
+    )
     history = engine.run("history", "--no-trunc", "--human=false", "--format", "{{.Size}}\t{{.CreatedBy}}", name)
     split = (line.partition("\t") for line in history.splitlines())
     layers = [(int(size), _short(made)) for size, _, made in split]
-    listed = engine.run("run", "--rm", "--network", "none", "--entrypoint", "sh", name, "-c", _LIST)
+    listed = engine.run("run", "--rm", "--network", "none", "--entrypoint", "sh", name, "-c", listing)
     folders = {folder: int(size) for size, folder in (line.split("\t") for line in listed.splitlines())}
     whole = folders.pop(".")
-    parts = {title: sum(folders.get(folder, 0) for folder in names) for title, names in PARTS}
+    parts = {title: sum(folders.get(folder, 0) for folder in names) for title, names in titles}
     parts = {title: size for title, size in parts.items() if size}
     return {
         "total_bytes": engine.inspect("image", name)["Size"],

@@ -3,9 +3,6 @@
 import hashlib
 import json
 import re
-import shutil
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Final
@@ -18,6 +15,7 @@ from speech_infra.images import NOTE, PLATFORM
 from tests.fake_aws.registry import Registry
 from tests.images.conftest import ARTEFACTS, ROOT, Engine, Image
 from tests.images.sizes import measure
+from tests.images.tools import tool
 
 pytestmark = pytest.mark.images
 
@@ -36,14 +34,6 @@ UNWANTED: Final = (
 MAX_BYTES: Final = 900_000_000
 LABEL: Final = "com.amazonaws.sagemaker.capabilities.bidirectional-streaming"
 DOCKERFILE: Final = ROOT / "packages" / "speech_container" / "Dockerfile"
-
-
-def tool(name: str, *arguments: str, timeout_s: float = 300) -> "subprocess.CompletedProcess[str]":
-    """A tool of this environment, or of the machine."""
-    beside = Path(sys.executable).with_name(name)
-    program = str(beside) if beside.is_file() else shutil.which(name)
-    assert program is not None, f"{name} is not installed: apt-get install {name}"
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 @pytest.fixture(scope="module")

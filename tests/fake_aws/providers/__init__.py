@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ..errors import ResourceRefused
-from . import agentcore, building, hosting, identity, monitoring, network, scaling, storage
+from . import agentcore, building, egress, hosting, identity, monitoring, network, scaling, storage
 from .base import Clients, Simple
 
 _KINDS: Final[Mapping[str, Callable[[Clients], Simple]]] = {
     kind: maker
-    for module in (agentcore, building, hosting, identity, monitoring, network, scaling, storage)
+    for module in (agentcore, building, egress, hosting, identity, monitoring, network, scaling, storage)
     for kind, maker in module.KINDS.items()
 }
 
