@@ -43,9 +43,9 @@ deploy: $(INFRA_SETUP) ## Deploy the voice and then its agent on AWS, MODEL_ID=u
 	@$(INFRA) $(RUN) speech-infra deploy $(SPEECH_MODEL) --stage $(STAGE)
 	@$(INFRA) $(RUN) agent-infra deploy --bedrock-model-id $(MODEL_ID) --speech-model $(SPEECH_MODEL) --stage $(STAGE)
 
-destroy: $(INFRA_SETUP) ## Take both down, in order, and report what is left, STAGE=dev
-	@$(INFRA) $(RUN) agent-infra destroy --stage $(STAGE) --no-report
-	@$(INFRA) $(RUN) speech-infra destroy $(SPEECH_MODEL) --stage $(STAGE) --no-report
+destroy: $(INFRA_SETUP) ## Take both down, in order, and report what is left, STAGE=dev (YES=1: without asking)
+	@$(INFRA) $(RUN) agent-infra destroy --stage $(STAGE) --no-report $(if $(YES),--yes)
+	@$(INFRA) $(RUN) speech-infra destroy $(SPEECH_MODEL) --stage $(STAGE) --no-report $(if $(YES),--yes)
 	@$(INFRA) $(RUN) agent-infra cleanup --whole-stage --stage $(STAGE) || [ $$? -eq 3 ]
 
 test: $(SETUP) ## Pass the tests
@@ -68,10 +68,10 @@ test-torch: $(TORCH_SETUP) ## Pass the torch engine's tests (the first time it i
 test-infra: $(INFRA_SETUP) ## Pass the deployment's tests, without AWS (needs Docker's engine and docker-registry)
 	@$(INFRA) $(RUN) pytest $(INFRA_TESTS) -m "infra or not infra"
 
-test-images: $(INFRA_SETUP) ## Build the cpu image and pass its tests, as root (needs docker.io, docker-registry, skopeo, mmdebstrap)
+test-images: $(INFRA_SETUP) ## Build the cpu image and the agent's, and pass their tests, as root (needs docker.io, docker-registry, skopeo, mmdebstrap)
 	@$(INFRA) $(RUN) pytest tests/images -m "images and not gpu_image" --timeout 900
 
-test-image-gpu: $(INFRA_SETUP) ## The same for the gpu image, on torch's CPU kernels (fetches 3 GB; 15 GB of disk for as long as it runs)
+test-image-gpu: $(INFRA_SETUP) ## The same for the speech server's gpu image, on torch's CPU kernels (fetches 3 GB; 15 GB of disk for as long as it runs)
 	@$(INFRA) $(RUN) pytest tests/images -m gpu_image --timeout 1800
 
 audit: $(INFRA_SETUP) ## Look for known holes and for licences in what the images ship (asks PyPI and npm; OSV=FILE: that file)
