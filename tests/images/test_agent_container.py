@@ -26,7 +26,8 @@ from tests.images.agent_container import CA, AgentContainer, running_agent
 from tests.images.conftest import Image
 from tests.wire_tap import WireTap, tapped
 
-pytestmark = [pytest.mark.images, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.images
+in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 ANSWER = "Hello there. This is a streamed answer, not a prepared recording. It has three sentences."
 QUESTION = {"prompt": "What is this?", "mode": "bidi"}
@@ -102,6 +103,7 @@ async def by_socket(deployed: Deployed, audio_format: str) -> tuple[bytes, str, 
     return bytes(audio), text, tap
 
 
+@in_one_loop
 @pytest.mark.parametrize("audio_format", ["pcm", "mp3", "aac"])
 async def test_both_faces_of_the_image_give_the_same_audio_and_one_of_them_without_base64(
     deployed: Deployed, audio_format: str, capsys: pytest.CaptureFixture[str]
@@ -120,6 +122,7 @@ async def test_both_faces_of_the_image_give_the_same_audio_and_one_of_them_witho
     assert size <= ws.down_bytes < size + BESIDE_AUDIO_BYTES
 
 
+@in_one_loop
 async def test_without_an_exporter_it_starts_as_itself(deployed: Deployed) -> None:
     processes = await asyncio.to_thread(lambda: deployed.container.processes)
     assert "agent-runtime serve" in processes
