@@ -31,6 +31,7 @@ class AgentContainer:
     id: str
     url: str
     engine: Engine
+    started_s: float
 
     @property
     def state(self) -> dict[str, Any]:
@@ -52,13 +53,13 @@ class AgentContainer:
         )  # fmt: skip
         return done.stdout
 
-    def ready(self) -> None:
-        """Until /ping says 200; fails with its log where it ends or takes too long."""
+    def ready(self) -> float:
+        """Seconds from its start to /ping's first 200; fails with its log where it ends or takes too long."""
         deadline_s = time.monotonic() + READY_S
         while time.monotonic() < deadline_s and self.state["Running"]:
             try:
                 if httpx.get(f"{self.url}/ping", trust_env=False, timeout=2).status_code == httpx.codes.OK:
-                    return
+                    return time.monotonic() - self.started_s
             except httpx.TransportError:
                 time.sleep(0.1)
         raise AssertionError(f"the agent was not ready within {READY_S} s; it says: {self.log[-2000:]}")
@@ -73,8 +74,9 @@ def running_agent(
     mount = () if authority is None else ("--mount", f"type=bind,source={authority},target={CA},readonly")
     given = {**environment, "AGENT_HOST": "127.0.0.1", "AGENT_PORT": str(port)}
     variables = [part for name, value in given.items() for part in ("--env", f"{name}={value}")]
+    began_s = time.monotonic()
     found = image.engine.run("run", "--detach", *HARDENED, *mount, *variables, image.name).splitlines()[-1]
     try:
-        yield AgentContainer(found, f"http://127.0.0.1:{port}", image.engine)
+        yield AgentContainer(found, f"http://127.0.0.1:{port}", image.engine, began_s)
     finally:
         image.engine.run("rm", "--force", "--volumes", found)

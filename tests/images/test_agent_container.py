@@ -23,7 +23,7 @@ from local_cloud.stack import ENDPOINT_NAME, REGION, RUNTIME_ARN, LocalStack, St
 from websockets.asyncio.client import connect
 
 from tests.images.agent_container import CA, AgentContainer, running_agent
-from tests.images.conftest import Image
+from tests.images.conftest import ARTEFACTS, Image
 from tests.wire_tap import WireTap, tapped
 
 pytestmark = pytest.mark.images
@@ -64,7 +64,9 @@ async def deployed(agent_image: Image, tmp_path_factory: pytest.TempPathFactory)
                 "SPEECH_CA_FILE": CA,
             }
             with running_agent(agent_image, environment, authority=authority) as container:
-                await asyncio.to_thread(container.ready)
+                start = {"start_to_ping_200_s": round(await asyncio.to_thread(container.ready), 2)}
+                ARTEFACTS.mkdir(parents=True, exist_ok=True)
+                (ARTEFACTS / "start-agent.json").write_text(json.dumps(start) + "\n")
                 plane = AgentCore({RUNTIME_ARN: container.url}, credentials=stack.credentials, region=REGION)
                 async with plane:
                     keys = (stack.credentials.access_key_id, stack.credentials.secret_access_key)
