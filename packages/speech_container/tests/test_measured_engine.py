@@ -27,7 +27,7 @@ def test_all_else_is_the_engine_inside() -> None:
     inside = ToneEngine(max_batch=3)
     engine = MeasuredEngine(inside, lambda *_: None)
     engine.load()
-    assert (engine.name, engine.max_batch) == ("tone", 3)
+    assert (engine.name, engine.max_batch, engine.latencies) == ("tone", 3, ("exact", "low"))
     (ours,), (plain,) = engine.synthesize([utterance(5, 6)]), inside.synthesize([utterance(5, 6)])
     assert np.array_equal(ours.samples, plain.samples)
     engine.close()

@@ -52,3 +52,12 @@ def test_a_step_without_phonemes_is_survived() -> None:
     pace = Pace()
     pace.measured(1, phonemes=0, took_s=0.1, audio_s=0.0)
     assert pace.takes_s(10, batch=1) > 0
+
+
+def test_first_chunks_are_as_much_of_a_sentence_as_they_have_been() -> None:
+    pace = Pace()
+    assert pace.first_share == 1.0
+    for _ in range(40):
+        pace.opened(1.0, 2.0)
+        pace.opened(1.0, 8.0)
+    assert pace.first_share == pytest.approx(0.2, rel=0.2)

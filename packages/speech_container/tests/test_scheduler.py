@@ -25,8 +25,10 @@ class Desk:
         self.audio_s = audio_s
         self.step_s = step_s
 
-    def submit(self, listener: int, segments: int, *, paced: bool = True, phonemes: int = PHONEMES) -> int:
-        return self.scheduler.submitted(listener, [phonemes] * segments, self.now_s, paced=paced)
+    def submit(
+        self, listener: int, segments: int, *, paced: bool = True, phonemes: int = PHONEMES, in_chunks: bool = False
+    ) -> int:
+        return self.scheduler.submitted(listener, [phonemes] * segments, self.now_s, paced=paced, in_chunks=in_chunks)
 
     def tick(self) -> Step | Wake:
         return self.scheduler.tick(self.now_s)
@@ -48,6 +50,14 @@ class Desk:
         if pieces:
             self.finish(pieces, deliver=deliver)
         return pieces
+
+    def run_chunk(self, audio_s: float, *to_come_s: float) -> Piece:
+        """A whole step of one piece, of which so much audio comes now and so much in each chunk after it."""
+        (piece,) = self.begin()
+        self.now_s += self.step_s
+        self.scheduler.step_finished([audio_s], self.now_s, [to_come_s])
+        self.scheduler.delivered(piece.job, audio_s, self.now_s)
+        return piece
 
     def run_all(self, until_s: float = FOR_EVER_S) -> Iterator[tuple[float, tuple[Piece, ...]]]:
         """Step after step, each with when it began, for as long as there is anything to wait for."""
@@ -219,6 +229,115 @@ def test_an_engine_that_takes_one_at_a_time_waits_for_nobody() -> None:
     desk = Desk(max_batch=1, batch_window_s=0.005)
     desk.submit(1, 1)
     assert desk.begin()
+
+
+# Chunks
+
+
+def test_a_segment_is_made_chunk_by_chunk_before_the_next_one() -> None:
+    desk = Desk()
+    job = desk.submit(1, 2, in_chunks=True)
+    assert desk.run_chunk(1.0, 2.0, 4.0) == Piece(job, 0, 0)
+    assert desk.run_chunk(2.0, 4.0) == Piece(job, 0, 1)
+    assert desk.run_chunk(4.0) == Piece(job, 0, 2)
+    assert desk.run_chunk(1.0) == Piece(job, 1, 0)
+    assert desk.scheduler.jobs == 0
+
+
+def test_between_two_chunks_whoever_has_nothing_to_hear_goes_first() -> None:
+    desk = Desk()
+    long = desk.submit(1, 1, in_chunks=True)
+    desk.run_chunk(1.0, 2.0, 4.0)
+    late = desk.submit(2, 1)
+    assert [desk.run()[0].job, desk.run_chunk(2.0, 4.0).job] == [late, long]
+
+
+def test_a_chunk_waits_in_line_by_when_its_listener_runs_dry() -> None:
+    desk = Desk(step_s=0.1)
+    chunked, whole = desk.submit(1, 1, in_chunks=True), desk.submit(2, 2)
+    desk.run_chunk(1.0, 2.0, 4.0)  # heard until 1.1
+    desk.audio_s = 1.5
+    desk.run()  # heard until 1.7
+    assert desk.run_chunk(2.0, 4.0) == Piece(chunked, 0, 1)  # heard until 3.1
+    assert desk.run()[0].job == whole
+
+
+def test_a_chunk_is_made_no_further_ahead_than_the_look_ahead() -> None:
+    desk = Desk(step_s=0.0, look_ahead_s=2.0)
+    job = desk.submit(1, 1, in_chunks=True)
+    desk.run_chunk(1.0, 2.0, 4.0)
+    desk.run_chunk(2.0, 4.0)
+    assert desk.tick() == Wake(1.0)
+    desk.now_s = 1.0
+    assert desk.begin() == (Piece(job, 0, 2),)
+
+
+def test_a_cancel_takes_effect_before_the_next_chunk() -> None:
+    desk = Desk()
+    job = desk.submit(1, 2, in_chunks=True)
+    (piece,) = desk.begin()
+    desk.scheduler.cancelled(job, desk.now_s)
+    desk.scheduler.step_finished([1.0], desk.now_s, [(2.0, 4.0)])
+    assert piece.job == job
+    assert desk.tick() == Wake(None)
+    assert (desk.scheduler.jobs, desk.scheduler.waiting) == (0, 0)
+
+
+def test_a_chunk_that_fails_ends_its_job() -> None:
+    desk = Desk()
+    desk.submit(1, 2, in_chunks=True)
+    desk.run_chunk(1.0, 2.0)
+    desk.begin()
+    desk.scheduler.step_finished([None], desk.now_s, [()])
+    assert desk.scheduler.jobs == 0
+
+
+def test_chunks_share_a_step_with_whatever_else_is_due() -> None:
+    desk = Desk(max_batch=3)
+    chunked, whole = desk.submit(1, 1, in_chunks=True), desk.submit(2, 2)
+    assert desk.begin() == (Piece(chunked, 0), Piece(whole, 0))
+    desk.scheduler.step_finished([1.0, 1.0], desk.now_s, [(2.0,), ()])
+    assert desk.begin() == (Piece(chunked, 0, 1), Piece(whole, 1))
+
+
+def test_room_in_a_step_goes_to_nothing_that_needs_the_chunk_before_it() -> None:
+    desk = Desk(max_batch=4, step_s=0.0)
+    chunked = desk.submit(1, 3, in_chunks=True)
+    desk.run_chunk(1.0, 2.0)  # nobody is dry from now on
+    assert desk.begin() == (Piece(chunked, 0, 1),)
+
+
+def test_a_segment_that_came_whole_is_followed_by_the_next() -> None:
+    desk = Desk()
+    job = desk.submit(1, 2, in_chunks=True)
+    assert [desk.run(), desk.run()] == [(Piece(job, 0),), (Piece(job, 1),)]
+
+
+def test_the_wait_for_a_first_chunk_is_as_short_as_first_chunks_have_been() -> None:
+    desk = Desk(step_s=0.1, max_wait_s=math.inf)
+    for listener in range(30):  # each a second of audio first and three after it, all at the same pace
+        desk.submit(listener, 1, in_chunks=True)
+        desk.step_s = 0.1
+        desk.run_chunk(1.0, 3.0)
+        desk.now_s += 0.95
+        desk.step_s = 0.3
+        desk.run_chunk(3.0)
+        desk.now_s += 20.0
+    for listener in range(100, 104):
+        desk.submit(listener, 1, in_chunks=True)
+    assert desk.scheduler.wait_s(desk.now_s) == pytest.approx(4 * 0.1, rel=0.05)
+    for listener in range(200, 202):
+        desk.submit(listener, 1)
+    assert desk.scheduler.wait_s(desk.now_s) == pytest.approx(4 * 0.1 + 2 * 0.4, rel=0.05)
+
+
+def test_the_rest_of_a_segment_counts_as_work_for_now() -> None:
+    desk = Desk(look_ahead_s=10.0)
+    desk.submit(1, 1, in_chunks=True)
+    assert desk.scheduler.claimed(desk.now_s) == 1
+    desk.run_chunk(1.0, 2.0, 4.0)
+    assert desk.scheduler.claimed(desk.now_s) == 1
+    assert desk.scheduler.waiting == 0
 
 
 # Look-ahead
@@ -648,8 +767,11 @@ class Known:
 
     listener: int
     segments: int
+    in_chunks: bool
     taken: int = 0
     made: int = 0
+    part: int = 0
+    chunks_left: int = 0
     unsent_s: float = 0.0
 
 
@@ -681,12 +803,17 @@ class Anything(RuleBasedStateMachine):
         self.seen: set[Piece] = set()
         self.step: Step | None = None
 
-    @rule(listener=LISTENERS, phonemes=st.lists(st.integers(1, 510), min_size=1, max_size=5), paced=st.booleans())
-    def submit(self, listener: int, phonemes: list[int], paced: bool) -> None:
+    @rule(
+        listener=LISTENERS,
+        phonemes=st.lists(st.integers(1, 510), min_size=1, max_size=5),
+        paced=st.booleans(),
+        in_chunks=st.booleans(),
+    )
+    def submit(self, listener: int, phonemes: list[int], paced: bool, in_chunks: bool) -> None:
         waiting, own = self.scheduler.waiting, self.waiting_of(listener)
         retry_after_s = None
         try:
-            job = self.scheduler.submitted(listener, phonemes, self.now_s, paced=paced)
+            job = self.scheduler.submitted(listener, phonemes, self.now_s, paced=paced, in_chunks=in_chunks)
         except QueueFull as full:
             retry_after_s = full.retry_after_s
         if retry_after_s is not None:
@@ -697,12 +824,12 @@ class Anything(RuleBasedStateMachine):
         assert not waiting or waiting + len(phonemes) <= self.max_waiting * 32
         assert job not in self.jobs
         assert job not in self.ended
-        self.jobs[job] = Known(listener, len(phonemes))
+        self.jobs[job] = Known(listener, len(phonemes), in_chunks)
 
-    @rule(segments=st.integers(1, 3))
-    def submit_for_all(self, segments: int) -> None:
+    @rule(segments=st.integers(1, 3), in_chunks=st.booleans())
+    def submit_for_all(self, segments: int, in_chunks: bool) -> None:
         for listener in range(4):
-            self.submit(listener, [40] * segments, paced=True)
+            self.submit(listener, [40] * segments, paced=True, in_chunks=in_chunks)
 
     @rule(passes_s=st.sampled_from([0.001, 0.3, 1.0, 20.0]))
     def wait(self, passes_s: float) -> None:
@@ -719,31 +846,42 @@ class Anything(RuleBasedStateMachine):
         self.step = decision
         for piece in decision.pieces:
             known = self.jobs[piece.job]
-            assert piece.index == known.taken, "in order"
+            if known.chunks_left:
+                assert (piece.index, piece.part) == (known.taken - 1, known.part + 1), "chunk by chunk"
+            else:
+                assert (piece.index, piece.part) == (known.taken, 0), "in order"
+                known.taken += 1
+            known.part = piece.part
             assert piece not in self.seen, "once"
             assert all(
-                earlier.taken == earlier.segments
+                earlier.taken == earlier.segments and not earlier.chunks_left
                 for job, earlier in self.jobs.items()
                 if earlier.listener == known.listener and job < piece.job
             ), "a listener's earlier jobs first"
             assert self.unsent_s(known.listener) < self.look_ahead_s
-            known.taken += 1
             self.seen.add(piece)
+        chunked = [piece.job for piece in decision.pieces if self.jobs[piece.job].in_chunks]
+        assert len(set(chunked)) == len(chunked), "a chunk needs the one before it"
 
     @precondition(lambda self: self.step is not None)
-    @rule(audio_s=st.lists(st.sampled_from([None, 0.0, 0.3, 4.0]), min_size=4, max_size=4))
-    def finish(self, audio_s: list[float | None]) -> None:
+    @rule(
+        audio_s=st.lists(st.sampled_from([None, 0.0, 0.3, 4.0]), min_size=4, max_size=4),
+        chunks=st.lists(st.integers(1, 3), min_size=4, max_size=4),
+    )
+    def finish(self, audio_s: list[float | None], chunks: list[int]) -> None:
         assert self.step is not None
         pieces, self.step = self.step.pieces, None
-        self.scheduler.step_finished(audio_s[: len(pieces)], self.now_s)
-        for piece, made_s in zip(pieces, audio_s, strict=False):
+        left = [self.left(piece, count) for piece, count in zip(pieces, chunks, strict=False)]
+        self.scheduler.step_finished(audio_s[: len(pieces)], self.now_s, [(0.5,) * count for count in left])
+        for piece, made_s, count in zip(pieces, audio_s, left, strict=False):
             known = self.jobs.get(piece.job)
             if known is None:
                 continue
             if made_s is None:
                 self.end(piece.job)
                 continue
-            known.made += 1
+            known.chunks_left = count
+            known.made += not count
             known.unsent_s += made_s
             self.end_if_delivered(piece.job)
 
@@ -788,12 +926,12 @@ class Anything(RuleBasedStateMachine):
         """When everybody takes what there is, everything ends, and the scheduler is as empty as it was."""
         if not hasattr(self, "scheduler"):
             return
-        left = 3 * sum(known.segments for known in self.jobs.values()) + 10
+        left = 9 * sum(known.segments for known in self.jobs.values()) + 10
         while self.jobs and left:
             left -= 1
             if self.step is not None:
                 self.now_s += 0.1
-                self.finish([1.0] * self.max_batch)
+                self.finish([1.0] * self.max_batch, [3] * self.max_batch)
             for job in [job for job, known in self.jobs.items() if known.unsent_s]:
                 self.scheduler.delivered(job, self.jobs[job].unsent_s, self.now_s)
                 self.jobs[job].unsent_s = 0.0
@@ -804,9 +942,16 @@ class Anything(RuleBasedStateMachine):
                 self.now_s = max(self.now_s, (decision.at_s if isinstance(decision, Wake) else None) or self.now_s)
         assert not self.jobs, "something admitted never ended"
         if self.step is not None:
-            self.finish([1.0] * self.max_batch)
+            self.finish([1.0] * self.max_batch, [1] * self.max_batch)
         self.scheduler.tick(self.now_s + FOR_EVER_S)
         assert (self.scheduler.jobs, self.scheduler.waiting, self.scheduler.listeners) == (0, 0, 0)
+
+    def left(self, piece: Piece, chunks: int) -> int:
+        """How many chunks of the piece's segment are to come: of a first chunk, as many as were drawn but one."""
+        known = self.jobs.get(piece.job)
+        if known is None or not known.in_chunks:
+            return 0
+        return known.chunks_left - 1 if piece.part else chunks - 1
 
     def waiting_of(self, listener: int) -> int:
         return sum(known.segments - known.taken for known in self.jobs.values() if known.listener == listener)

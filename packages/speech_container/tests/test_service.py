@@ -56,9 +56,16 @@ async def test_draining_stays_draining_when_loading_ends(tone_studio: Any) -> No
 
 async def test_requests_that_come_within_the_window_share_a_step(tone_studio: Any, held_engine: Any) -> None:
     held_engine.max_batch = 2
-    service = Service(Settings(engine="tone", batch_window_ms=1000), lambda _: tone_studio(held_engine))
+    now_s, passes_s = [0.0], [0.001]
+
+    def clock() -> float:
+        now_s[0] += passes_s[0]
+        return now_s[0]
+
+    service = Service(Settings(engine="tone"), lambda _: tone_studio(held_engine), clock=clock)
     await service.load()
     held_engine.forget()
+    passes_s[0] = 0.0  # from here on everything comes at once
     recitations = [await service.recite(service.new_listener(), Synthesize("Hello.")) for _ in range(2)]
     for recitation in recitations:
         with recitation:

@@ -49,6 +49,7 @@ def test_the_platforms_port_wins_over_ours() -> None:
         ("SPEECH_PORT", "65536"),
         ("SPEECH_ENGINE", "cuda"),
         ("SPEECH_LOG_LEVEL", "loud"),
+        ("SPEECH_LATENCY", "none"),
         ("SPEECH_SEND_TIMEOUT_S", "soon"),
         ("SPEECH_SEND_TIMEOUT_S", "nan"),
         ("SPEECH_METRICS", "statsd"),

@@ -35,7 +35,7 @@ options = st.builds(
     format=st.sampled_from(AUDIO_FORMATS),
     sample_rate=st.sampled_from(SAMPLE_RATES_HZ),
     timestamps=st.booleans(),
-    latency=st.sampled_from(["exact", "low"]),
+    latency=st.sampled_from([None, "exact", "low"]),
     lexicon=st.dictionaries(texts, texts, max_size=3),
 )
 times = st.none() | st.floats(0, 1e12)

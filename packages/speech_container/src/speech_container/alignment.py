@@ -51,11 +51,12 @@ class Alignment:
         self._ends_char = array("Q")
 
     def add(self, spoken: Spoken, words: tuple[WordTime, ...], *, start_s: float, start_char: int) -> None:
-        """A line with its `words` as `word_times` gives them. Without words it counts as heard at its end."""
+        """A line with its `words` as `word_times` gives them; of one in chunks, its first. Without words it counts as
+        heard at its end."""
         last_char = start_char + spoken.line.segment.end_char
         for word in words[:-1]:
             self.mark(word.end_s, word.end_char)
-        self.mark(words[-1].end_s if words else start_s + spoken.waveform.duration_s, last_char)
+        self.mark(words[-1].end_s if words else start_s + spoken.line_s, last_char)
 
     def chars_heard(self, heard_s: float) -> int:
         """How many characters of the text are over when `heard_s` of the audio have been heard, to the whole word."""

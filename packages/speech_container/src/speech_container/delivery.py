@@ -55,7 +55,7 @@ class Delivery:
         self._encoder = encoder_for(options.format, options.sample_rate)
         self._encoded_samples = 0
         self._alignment = Alignment()
-        self._line_s = 0.0  # where the line in hand begins in the answer
+        self._piece_s = 0.0  # where the line in hand, or its chunk, begins in the answer
         self._begun_s = 0.0  # where it ends
         self._sent_s = 0.0
 
@@ -76,12 +76,14 @@ class Delivery:
     def begin(self, spoken: Spoken, start_char: int = 0) -> Timestamps | None:
         """A line is next, of a text that begins at `start_char` of the whole: its word times, if they were asked for.
 
-        They go before its audio. None also where the engine gives no durations.
+        They go before its audio, all of them before its first chunk. None also where the engine gives no durations.
         """
-        self._line_s = self._begun_s
+        self._piece_s = self._begun_s
         self._begun_s += spoken.waveform.duration_s
-        words = word_times(spoken, start_s=self._line_s, start_char=start_char)
-        self._alignment.add(spoken, words, start_s=self._line_s, start_char=start_char)
+        if spoken.part:
+            return None
+        words = word_times(spoken, start_s=self._piece_s, start_char=start_char)
+        self._alignment.add(spoken, words, start_s=self._piece_s, start_char=start_char)
         return Timestamps(self.request_id, words) if words and self.options.timestamps else None
 
     def pieces(self, spoken: Spoken) -> list[NDArray[np.float32]]:
@@ -107,8 +109,8 @@ class Delivery:
         return whole
 
     def sent(self, share: float) -> None:
-        """So much of the line in hand has left, from 0 to 1."""
-        self._sent_s = self._line_s + share * (self._begun_s - self._line_s)
+        """So much of the line or chunk in hand has left, from 0 to 1."""
+        self._sent_s = self._piece_s + share * (self._begun_s - self._piece_s)
 
     def complete(self, queue_s: float) -> SynthesisComplete:
         """What goes after the audio."""

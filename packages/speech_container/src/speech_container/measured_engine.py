@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Sequence
 
+from speech_protocol import Latency
+
 from .engine import Engine, Utterance, Waveform
 
 Told = Callable[[int, float, float], None]
@@ -26,6 +28,11 @@ class MeasuredEngine:
     def max_batch(self) -> int:
         """See `Engine`."""
         return self._engine.max_batch
+
+    @property
+    def latencies(self) -> tuple[Latency, ...]:
+        """See `Engine`."""
+        return self._engine.latencies
 
     def load(self) -> None:
         """See `Engine`."""

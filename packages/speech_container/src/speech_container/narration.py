@@ -103,7 +103,8 @@ class Narrator:
         tokens = tuple(self._vocabulary[phoneme] for phoneme in segment.phonemes)
         style = self.voices.style(options.voice, len(tokens))
         seed = zlib.crc32(segment.phonemes.encode())
-        return Line(Utterance(tokens, style, options.speed, seed), segment)
+        shares = self.voices.shares(options.voice)
+        return Line(Utterance(tokens, style, options.speed, seed, options.latency or "exact", shares), segment)
 
 
 def nothing_to_say() -> Refusal:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from speech_protocol import Latency
 
 from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, MAX_TOKENS, Utterance, Waveform
 from .errors import EngineFailed, EngineUnavailable
@@ -27,6 +28,7 @@ class OnnxEngine:
 
     name = "onnx"
     max_batch = 1
+    latencies: tuple[Latency, ...] = ("exact",)
 
     def __init__(self, model: Path, *, threads: int) -> None:
         self._model = model

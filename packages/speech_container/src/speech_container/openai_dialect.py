@@ -38,11 +38,11 @@ _PARAMETERS: Final = {
     ErrorCode.SAMPLE_RATE_UNSUPPORTED: "sample_rate",
     ErrorCode.LANGUAGE_UNSUPPORTED: "language",
 }
-_OURS: Final = ("speed", "language", "sample_rate", "lexicon", "request_id", "request_timestamp")
+_OURS: Final = ("speed", "language", "sample_rate", "latency", "lexicon", "request_id", "request_timestamp")
 
 
 class OpenAiDialect:
-    """See the module. Fields of ours (`language`, `sample_rate`, `lexicon`, `request_id`) are understood besides."""
+    """See the module. Fields of ours (`language`, `sample_rate`, `latency`, `lexicon` ...) are understood besides."""
 
     face: Face = "openai"
 

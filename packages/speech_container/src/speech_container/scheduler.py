@@ -12,6 +12,10 @@ hear and of what was sent to it. An engine that takes several waits for company,
 one segment of each listener; where nobody in it has run dry, what room is left goes to their next ones, which keeps
 the engine free for whoever comes next (docs/fairness.md has the numbers).
 
+A job of low latency is made `in_chunks`: a step makes one chunk of its segment, says what is to come, and the next
+chunk stands in line as a segment does, by when its listener runs dry. So a long sentence never holds the engine, and
+whoever has nothing to hear goes between two of its chunks.
+
 Admission counts what the engine could be busy with: of each listener, the segments that would bring it to its
 look-ahead. A listener who is that far ahead waits for nobody, however long the rest of its text is, so it takes no
 place from the others; its own queue is bounded instead. All is counted from the jobs themselves, so there is no slot
@@ -37,10 +41,11 @@ _SILENCE_S: Final = 1e-6  # less than a sample of audio: what sums of durations 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One segment of one job."""
+    """One segment of one job, or the chunk `part` of it."""
 
     job: int
     index: int
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,13 @@ class _Job:
     phonemes: tuple[int, ...]  # of each segment
     submitted_s: float
     paced: bool
+    in_chunks: bool
     started: int = 0
     made: int = 0
     unsent_s: float = 0.0  # audio that was made and not sent
+    segment_s: float = 0.0  # of the segment in hand that is made in chunks: all its audio,
+    parts: int = 0  # the chunks that were begun,
+    to_come_s: tuple[float, ...] = ()  # and the audio of each that was not
 
     @property
     def segments(self) -> int:
@@ -75,8 +84,43 @@ class _Job:
         return self.segments - self.started
 
     @property
-    def next_phonemes(self) -> int:
-        return self.phonemes[self.started]
+    def has_next(self) -> bool:
+        return bool(self.waiting or self.to_come_s)
+
+    @property
+    def rest(self) -> Iterator[float]:
+        """What no step has taken, as phonemes: the rest of the segment in hand, then the others."""
+        if self.to_come_s:
+            yield self._phonemes_in(sum(self.to_come_s))
+        yield from self.phonemes[self.started :]
+
+    def next_phonemes(self, first_share: float) -> float:
+        """Of the next step. `first_share`: how much of a segment its first chunk is."""
+        if self.to_come_s:
+            return self._phonemes_in(self.to_come_s[0])
+        return self.phonemes[self.started] * (first_share if self.in_chunks else 1.0)
+
+    def take(self, number: int) -> Piece:
+        """The next step's piece."""
+        if self.to_come_s:
+            self.to_come_s = self.to_come_s[1:]
+            self.parts += 1
+        else:
+            self.started += 1
+            self.parts = 0
+        return Piece(number, self.started - 1, self.parts)
+
+    def took(self, made_s: float, to_come_s: tuple[float, ...]) -> None:
+        """The piece in hand has become so much audio."""
+        self.unsent_s += made_s
+        if self.parts == 0:
+            self.segment_s = made_s + sum(to_come_s)
+        self.to_come_s = to_come_s
+        if not to_come_s:
+            self.made += 1
+
+    def _phonemes_in(self, audio_s: float) -> float:
+        return self.phonemes[self.started - 1] * audio_s / max(self.segment_s, _SILENCE_S)
 
     @property
     def is_delivered(self) -> bool:
@@ -91,14 +135,14 @@ class _Listener:
     jobs: dict[int, _Job] = field(default_factory=dict)  # in order of arrival
 
     @property
-    def queue(self) -> Iterator[tuple[_Job, int]]:
-        """The segments that no step has taken yet, each as its job and its phonemes."""
-        return ((job, job.phonemes[index]) for job in self.jobs.values() for index in range(job.started, job.segments))
+    def queue(self) -> Iterator[tuple[_Job, float]]:
+        """What no step has taken yet, segment by segment: its job and its phonemes."""
+        return ((job, phonemes) for job in self.jobs.values() for phonemes in job.rest)
 
     @property
     def head(self) -> tuple[int, _Job] | None:
-        """The oldest job with a segment that no step has taken."""
-        return next(((number, job) for number, job in self.jobs.items() if job.waiting), None)
+        """The oldest job with something that no step has taken."""
+        return next(((number, job) for number, job in self.jobs.items() if job.has_next), None)
 
     @property
     def unsent_s(self) -> float:
@@ -113,7 +157,7 @@ class _Listener:
 
 @dataclass(slots=True)
 class _Candidate:
-    """A listener's next segment."""
+    """A listener's next segment, or the next chunk of one."""
 
     dry_s: float  # where it has nothing to hear: since when it waits
     number: int
@@ -122,8 +166,7 @@ class _Candidate:
     opens_s: float  # from when on it may run
 
     def take(self) -> Piece:
-        self.job.started += 1
-        return Piece(self.number, self.job.started - 1)
+        return self.job.take(self.number)
 
 
 class Scheduler:
@@ -155,8 +198,9 @@ class Scheduler:
         self._jobs_seen = 0
         self._pace = Pace()
         self._step: Step | None = None
-        self._step_phonemes = 0
+        self._step_phonemes: list[float] = []  # of each piece; of a first chunk, its whole segment's
         self._step_begun_s = 0.0
+        self._step_takes_s = 0.0  # as estimated
 
     @property
     def jobs(self) -> int:
@@ -173,10 +217,13 @@ class Scheduler:
         """The listeners that are remembered: with jobs, or with audio that they are still hearing."""
         return len(self._listeners) + len(self._resting)
 
-    def submitted(self, listener: int, phonemes: Sequence[int], now_s: float, *, paced: bool = True) -> int:
+    def submitted(
+        self, listener: int, phonemes: Sequence[int], now_s: float, *, paced: bool = True, in_chunks: bool = False
+    ) -> int:
         """Take a job with one segment for each of `phonemes` (how many it has), and give it a number.
 
         `paced`: the audio is played as it comes, so it need not be made long before; a file need not wait for that.
+        `in_chunks`: a step may make a part of a segment and say what is to come.
         Raises `QueueFull` where this listener would hear nothing for too long, or where the engine's work for now, this
         listener's own queue, or the memory for all of them is full. A job that is longer than a queue is taken when
         nothing else is in it, because it would never fit later.
@@ -190,7 +237,7 @@ class Scheduler:
         self._resting.pop(listener, None)
         self._listeners[listener] = found
         self._listener_of[self._jobs_seen] = listener
-        found.jobs[self._jobs_seen] = _Job(tuple(phonemes), now_s, paced)
+        found.jobs[self._jobs_seen] = _Job(tuple(phonemes), now_s, paced, in_chunks)
         return self._jobs_seen
 
     def claimed(self, now_s: float) -> int:
@@ -213,12 +260,19 @@ class Scheduler:
             return self._begin(ready[: self._max_batch], now_s)
         return Wake(wake_s if wake_s < math.inf else None)
 
-    def step_finished(self, audio_s: Sequence[float | None], now_s: float) -> None:
-        """The step is done: seconds of audio for each of its pieces, or None for one that failed and ends its job."""
+    def step_finished(
+        self, audio_s: Sequence[float | None], now_s: float, to_come_s: Sequence[tuple[float, ...]] | None = None
+    ) -> None:
+        """The step is done: seconds of audio for each of its pieces, or None for one that failed and ends its job.
+
+        `to_come_s`: for each piece, the audio of every chunk that is left of its segment, the next one first. None:
+        they were whole segments.
+        """
         if self._step is None:
             raise RuntimeError("no step is running; step_finished answers a Step that tick has returned")
         pieces, self._step = self._step.pieces, None
-        for piece, made_s in zip(pieces, audio_s, strict=True):
+        rests_s = [()] * len(pieces) if to_come_s is None else to_come_s
+        for piece, made_s, rest_s in zip(pieces, audio_s, rests_s, strict=True):
             listener = self._listener(piece.job)
             if listener is None:
                 continue
@@ -229,13 +283,10 @@ class Scheduler:
             if listener.unsent_s < _SILENCE_S:
                 listener.unsent_since_s = now_s
             job = listener.jobs[piece.job]
-            job.made += 1
-            job.unsent_s += made_s
+            job.took(made_s, rest_s)
             if job.is_delivered:
                 self._remove(piece.job, now_s)
-        made = [seconds for seconds in audio_s if seconds is not None]
-        if len(made) == len(pieces):
-            self._pace.measured(len(pieces), self._step_phonemes, now_s - self._step_begun_s, sum(made))
+        self._learn(pieces, audio_s, rests_s, now_s - self._step_begun_s)
 
     def delivered(self, job: int, audio_s: float, now_s: float) -> None:
         """`audio_s` seconds of the job's audio have been sent. A job of which everything was sent has ended."""
@@ -286,7 +337,7 @@ class Scheduler:
         full_steps = len(ahead) // self._max_batch
         if not full_steps:
             return self._step_left_s(now_s)
-        phonemes = sum(each.job.next_phonemes for each in ahead) * full_steps * self._max_batch / len(ahead)
+        phonemes = sum(map(self._next_phonemes, ahead)) * full_steps * self._max_batch / len(ahead)
         return self._step_left_s(now_s) + self._pace.takes_s(phonemes, self._max_batch)
 
     def _candidates(self) -> Iterator[_Candidate]:
@@ -306,20 +357,51 @@ class Scheduler:
                 yield _Candidate(max(dry_s, job.submitted_s), number, job, unsent_s, opens_s)
 
     def _begin(self, chosen: Sequence[_Candidate], now_s: float) -> Step:
-        phonemes = sum(each.job.next_phonemes for each in chosen)
-        rooms_s = [self._room_ahead_s(each, now_s) - self._pace.lasts_s(each.job.next_phonemes) for each in chosen]
+        phonemes = [each.job.next_phonemes(first_share=1.0) for each in chosen]
+        expected = [self._next_phonemes(each) for each in chosen]
+        rooms_s = [
+            self._room_ahead_s(each, now_s) - self._pace.lasts_s(part)
+            for each, part in zip(chosen, expected, strict=True)
+        ]
         pieces = [each.take() for each in chosen]
         took_one = self._fills_steps and chosen[0].dry_s > now_s  # they are in order: then nobody is dry
         while took_one:
             took_one = False
             for index, each in enumerate(chosen):
-                if len(pieces) < self._max_batch and each.job.waiting and rooms_s[index] > 0:
-                    phonemes += each.job.next_phonemes
-                    rooms_s[index] -= self._pace.lasts_s(each.job.next_phonemes)
+                may_go_on = each.job.waiting and not each.job.in_chunks  # whose next chunk needs the one before it
+                if len(pieces) < self._max_batch and may_go_on and rooms_s[index] > 0:
+                    phonemes.append(self._next_phonemes(each))
+                    expected.append(phonemes[-1])
+                    rooms_s[index] -= self._pace.lasts_s(phonemes[-1])
                     pieces.append(each.take())
                     took_one = True
         self._step, self._step_phonemes, self._step_begun_s = Step(tuple(pieces)), phonemes, now_s
+        self._step_takes_s = self._pace.takes_s(sum(expected), len(pieces))
         return self._step
+
+    def _learn(
+        self,
+        pieces: Sequence[Piece],
+        audio_s: Sequence[float | None],
+        rests_s: Sequence[tuple[float, ...]],
+        took_s: float,
+    ) -> None:
+        """What a step tells of the engine's pace, unless a piece of it has failed."""
+        phonemes = 0.0
+        total_s = 0.0
+        for piece, made_s, rest_s, counted in zip(pieces, audio_s, rests_s, self._step_phonemes, strict=True):
+            if made_s is None:
+                return
+            total_s += made_s
+            if piece.part or not rest_s:
+                phonemes += counted
+            else:
+                phonemes += counted * made_s / (made_s + sum(rest_s))
+                self._pace.opened(made_s, made_s + sum(rest_s))
+        self._pace.measured(len(pieces), phonemes, took_s, total_s)
+
+    def _next_phonemes(self, candidate: _Candidate) -> float:
+        return candidate.job.next_phonemes(self._pace.first_share)
 
     def _room_ahead_s(self, candidate: _Candidate, now_s: float) -> float:
         """How much more audio may be made for this listener now."""
@@ -329,8 +411,7 @@ class Scheduler:
     def _step_left_s(self, now_s: float) -> float:
         if self._step is None:
             return 0.0
-        takes_s = self._pace.takes_s(self._step_phonemes, len(self._step.pieces))
-        return max(0.0, self._step_begun_s + takes_s - now_s)
+        return max(0.0, self._step_begun_s + self._step_takes_s - now_s)
 
     def _require_room(self, listener: _Listener, phonemes: Sequence[int], now_s: float) -> None:
         everybody, limit = self._listeners.values(), self._max_waiting
@@ -349,7 +430,7 @@ class Scheduler:
         unsent_s = listener.unsent_s
         room_s = self._look_ahead_s - max(unsent_s, listener.dry_s(unsent_s) - now_s)
         claimed = 0
-        for phonemes in chain((phonemes for _, phonemes in listener.queue), more):
+        for phonemes in chain((phonemes for _, phonemes in listener.queue), map(float, more)):
             if room_s <= 0:
                 break
             room_s -= max(_LEAST_SEGMENT_S, self._pace.lasts_s(phonemes))
@@ -360,7 +441,7 @@ class Scheduler:
         """About how long until `excess` of the waiting segments have begun: the engine must get to them, and their
         listeners must have heard enough to be let have them."""
         opens_s: list[float] = []
-        total = 0
+        total = 0.0
         for listener in whose:
             dry_s = max(now_s, listener.dry_s(listener.unsent_s))
             for job, phonemes in listener.queue:

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Final
 
@@ -212,9 +213,9 @@ class Service:
         if narrator is None or synthesis is None:
             raise Refusal(ErrorCode.BUSY, "the server is still loading its voices", _LOADING_RETRY_S)
         self._require_fresh(request)
-        options = request.options
-        encoders.require_supported(options.format, options.sample_rate)
-        return synthesis.recite(listener, await self._prepare(narrator, request), paced=paced)
+        encoders.require_supported(request.options.format, request.options.sample_rate)
+        script = await self._prepare(narrator, self._with_latency(request, paced=paced))
+        return synthesis.recite(listener, script, paced=paced)
 
     @property
     def voices(self) -> tuple[VoiceCard, ...]:
@@ -232,7 +233,7 @@ class Service:
             formats=encoders.offered_formats(),
             sample_rates=encoders.offered_rates_hz(),
             timestamps=self._has_durations,
-            latency=("exact",),
+            latency=self._synthesis.engine.latencies if narrator and self._synthesis else ("exact",),
             limits={
                 "max_text_chars": settings.max_text_chars,
                 "max_message_bytes": settings.max_message_bytes,
@@ -286,6 +287,11 @@ class Service:
             raise Refusal(ErrorCode.SYNTHESIS_FAILED, "this text could not be turned into phonemes") from None
         finally:
             self._preparing -= 1
+
+    def _with_latency(self, request: Synthesize, *, paced: bool) -> Synthesize:
+        """Nobody hears the first second of a file before its last one, so a file is exact."""
+        latency = (request.options.latency or self.settings.latency) if paced else "exact"
+        return replace(request, options=replace(request.options, latency=latency))
 
     def _require_memory(self) -> None:
         if self.memory.is_full:

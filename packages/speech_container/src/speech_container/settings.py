@@ -10,9 +10,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
-from speech_protocol import DEFAULT_FRAME_BYTES, DEFAULT_MAX_TEXT_CHARS
+from speech_protocol import DEFAULT_FRAME_BYTES, DEFAULT_MAX_TEXT_CHARS, Latency
 
 from .errors import SettingsInvalid
 
@@ -22,6 +22,7 @@ MetricsForm = Literal["prometheus", "emf"]
 ENGINE_NAMES: Final[tuple[EngineName, ...]] = get_args(EngineName)
 LOG_LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
 METRICS_FORMS: Final[tuple[MetricsForm, ...]] = get_args(MetricsForm)
+LATENCIES: Final[tuple[Latency, ...]] = get_args(Latency)
 
 
 _ALIASES: Final = {"metrics": "METRICS"}
@@ -35,6 +36,11 @@ def _setting(default: Any, low: float | None = None, high: float | None = None) 
 class Settings:
     """How one server runs. Defaults suit a laptop; the image sets the host."""
 
+    batch_window_ms: ClassVar[float] = 5.0
+    """Milliseconds that a segment waits for others to share a step with, where the engine takes several at once. No
+    setting: more costs every lone request that much, and less loses the company of requests that come together
+    (docs/fairness.md); in between nothing changes that can be heard."""
+
     engine: EngineName = "auto"
     """openvino (Kokoro on the CPU, in bfloat16 where the processor multiplies it), onnx (Kokoro on any CPU), torch (on
     kokoro's own modules), torch-graphs (the same as CUDA graphs, on a CUDA device), tone (beeps, for tests), or auto:
@@ -45,6 +51,8 @@ class Settings:
     """The address to listen on."""
     port: int = _setting(8080, 0, 65535)
     """The port to listen on; 0 takes a free one."""
+    latency: Latency = "exact"
+    """What is given to requests that do not say: exact (each sentence whole) or low (its first second at once)."""
     threads: int = _setting(0, 0, 256)
     """Threads of the engine; 0 means one for each core that this process may use."""
     max_text_chars: int = _setting(DEFAULT_MAX_TEXT_CHARS, 1, 1_000_000)
@@ -66,8 +74,6 @@ class Settings:
     """Seconds of audio that are made for a listener ahead of what it has had time to hear."""
     max_wait_s: float = _setting(10.0, 0.1, 3600)
     """How long a new listener may have to wait for the engine, as estimated; past it: busy."""
-    batch_window_ms: float = _setting(5.0, 0, 1000)
-    """Milliseconds that a segment waits for others to share a step with; 0 where the engine takes one at a time."""
     frame_bytes: int = _setting(DEFAULT_FRAME_BYTES, 64, 1024 * 1024)
     """The largest audio frame or chunk. AgentCore's WebSocket takes 32 KiB."""
     send_timeout_s: float = _setting(30.0, 0.1, 3600)
@@ -80,6 +86,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         _require_choice("engine", self.engine, ENGINE_NAMES)
+        _require_choice("latency", self.latency, LATENCIES)
         _require_choice("log_level", self.log_level, LOG_LEVELS)
         _require_choice("metrics", self.metrics, METRICS_FORMS)
         for field in dataclasses.fields(self):

@@ -18,7 +18,7 @@ from typing import Final
 
 from speech_protocol import ErrorCode
 
-from .engine import Engine, Waveform
+from .engine import Engine, Utterance, Waveform
 from .errors import QueueFull, Refusal
 from .narration import Line, Script
 from .playback import Playback
@@ -31,11 +31,22 @@ _LAST_STEP_S: Final = 1.5  # of SageMaker's 30 s after SIGTERM, what draining an
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spoken:
-    """One line of a script with its audio. `index` counts from 0."""
+    """One line of a script with its audio, or a chunk of it. `index` counts lines from 0, `part` the line's chunks."""
 
     index: int
     line: Line
     waveform: Waveform
+    part: int = 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the line ends with this."""
+        return self.waveform.rest is None
+
+    @property
+    def line_s(self) -> float:
+        """Seconds from the beginning of this to the end of the line."""
+        return self.waveform.duration_s + sum(self.waveform.to_come_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +63,9 @@ class _Cancelled:
 class Recitation:
     """A script on its way through the engine: an async iterator of `Spoken`, in order.
 
-    Ends early after `cancel`; raises `Refusal` where the engine failed or was given up. Use it as a context
-    manager, so that whatever ends the request also ends its work before the engine's next step.
+    A line of low latency may come as several. Ends early after `cancel`; raises `Refusal` where the engine failed or
+    was given up. Use it as a context manager, so that whatever ends the request also ends its work before the engine's
+    next step.
     """
 
     def __init__(self, synthesis: "Synthesis", script: Script, job: int, submitted_s: float) -> None:
@@ -63,6 +75,8 @@ class Recitation:
         """Seconds from submission until the engine began with the first line; None before that."""
         self.playback = Playback()
         """What its listener would have heard."""
+        self.rest: Utterance | None = None
+        """Of the line in hand, what is to be synthesised next. For the engine's thread."""
         self._synthesis = synthesis
         self._job = job
         self._submitted_s = submitted_s
@@ -85,7 +99,7 @@ class Recitation:
         asked_s = clock()
         match await self._arrivals.get():
             case Spoken() as spoken:
-                self._received += 1
+                self._received += spoken.is_last
                 now_s = clock()
                 self.playback.arrived(now_s, spoken.waveform.duration_s, now_s - asked_s)
                 return spoken
@@ -186,10 +200,11 @@ class Synthesis:
         if self._abandoned:
             raise _shutting_down()
         phonemes = [len(line.utterance.token_ids) for line in script.lines]
+        in_chunks = "low" in self.engine.latencies and script.options.latency == "low"
         with self._changed:
             now_s = self.clock()
             try:
-                job = self._scheduler.submitted(listener, phonemes, now_s, paced=paced)
+                job = self._scheduler.submitted(listener, phonemes, now_s, paced=paced, in_chunks=in_chunks)
             except QueueFull as error:
                 raise busy(error.retry_after_s) from None
             recitation = Recitation(self, script, job, now_s)
@@ -269,30 +284,31 @@ class Synthesis:
 
     def _perform(self, step: Sequence[tuple[Piece, Recitation]]) -> None:
         begun_s = self.clock()
-        lines = []
+        utterances = []
         for piece, recitation in step:
             recitation.begun(begun_s)
-            lines.append(recitation.script.lines[piece.index])
-        waveforms = self._synthesize(lines)
+            utterances.append(recitation.rest or recitation.script.lines[piece.index].utterance)
+        waveforms = self._synthesize(utterances)
         with self._changed:
             audio_s = [waveform.duration_s if waveform else None for waveform in waveforms]
-            self._scheduler.step_finished(audio_s, self.clock())
+            to_come_s = [waveform.to_come_s if waveform else () for waveform in waveforms]
+            self._scheduler.step_finished(audio_s, self.clock(), to_come_s)
             for (piece, _), waveform in zip(step, waveforms, strict=True):
                 if waveform is None:
                     self._recitations.pop(piece.job, None)
-        for (piece, recitation), line, waveform in zip(step, lines, waveforms, strict=True):
-            arrival = _Failure(_engine_failed()) if waveform is None else Spoken(piece.index, line, waveform)
-            self._post(partial(recitation.arrive, arrival))
+        for (piece, recitation), waveform in zip(step, waveforms, strict=True):
+            recitation.rest = None if waveform is None else waveform.rest
+            self._post(partial(recitation.arrive, _arrival(piece, recitation, waveform)))
 
-    def _synthesize(self, lines: Sequence[Line]) -> list[Waveform | None]:
-        """The waveforms; None for a line on which the engine fails. A failed batch is done again one by one."""
+    def _synthesize(self, utterances: Sequence[Utterance]) -> list[Waveform | None]:
+        """The waveforms; None for one on which the engine fails. A failed batch is done again one by one."""
         try:
-            return list(self.engine.synthesize([line.utterance for line in lines]))
+            return list(self.engine.synthesize(utterances))
         except Exception:  # an engine's library may raise anything; one bad line must not end the server
-            if len(lines) == 1:
-                logger.exception("the engine failed", extra={"fields": {"tokens": len(lines[0].utterance.token_ids)}})
+            if len(utterances) == 1:
+                logger.exception("the engine failed", extra={"fields": {"tokens": len(utterances[0].token_ids)}})
                 return [None]
-        return [waveform for line in lines for waveform in self._synthesize([line])]
+        return [waveform for utterance in utterances for waveform in self._synthesize([utterance])]
 
     def _post(self, callback: Callable[[], None]) -> None:
         """Run `callback` on the event loop, unless that has ended."""
@@ -300,6 +316,12 @@ class Synthesis:
             self._loop.call_soon_threadsafe(callback)
         except RuntimeError:  # the loop was closed without stop(): nobody is left to tell
             logger.debug("the event loop is closed")
+
+
+def _arrival(piece: Piece, recitation: Recitation, waveform: Waveform | None) -> Spoken | _Failure:
+    if waveform is None:
+        return _Failure(_engine_failed())
+    return Spoken(piece.index, recitation.script.lines[piece.index], waveform, piece.part)
 
 
 def _engine_failed() -> Refusal:

@@ -1,15 +1,19 @@
 """An engine for tests: instant and deterministic, and its beeps tell texts and voices apart.
 
 Each token is a tone whose length and pitch follow from its id, above a base pitch that follows from the style row. So
-two texts differ, two voices differ, and the same request always gives the same samples. At most 0.1 s a token.
+two texts differ, two voices differ, and the same request always gives the same samples. At most 0.1 s a token. What is
+asked for at low latency comes in the chunks that a voice would come in, and they are the same samples.
 """
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from speech_protocol import Latency
 
+from .chunk_plan import chunk_frames
 from .engine import FRAME_SAMPLES, SAMPLE_RATE_HZ, Utterance, Waveform
 
 AMPLITUDE: Final = 0.5
@@ -21,6 +25,7 @@ class ToneEngine:
     """See the module. `max_batch` is free to choose, so that batching can be tested without a GPU."""
 
     name = "tone"
+    latencies: tuple[Latency, ...] = ("exact", "low")
 
     def __init__(self, max_batch: int = 1) -> None:
         self.max_batch = max_batch
@@ -29,8 +34,8 @@ class ToneEngine:
         """Nothing to load."""
 
     def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
-        """One run of tones an utterance."""
-        return [_tones(utterance) for utterance in batch]
+        """One run of tones an utterance, or its next chunk."""
+        return [_next_chunk(utterance) if utterance.latency == "low" else _tones(utterance) for utterance in batch]
 
     def close(self) -> None:
         """Nothing to close."""
@@ -39,6 +44,30 @@ class ToneEngine:
 def base_pitch_hz(utterance: Utterance) -> float:
     """The pitch that the utterance's voice lends to all its tones, 120 to 400 Hz."""
     return 120.0 + 280.0 * zlib.crc32(utterance.style.tobytes()) / 2**32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Played:
+    """The chunks that have been given out."""
+
+    whole: Waveform
+    chunks: tuple[int, ...]
+    given: int = 0
+
+    @property
+    def to_come_s(self) -> tuple[float, ...]:
+        return tuple(frames * FRAME_SAMPLES / SAMPLE_RATE_HZ for frames in self.chunks[self.given :])
+
+
+def _next_chunk(utterance: Utterance) -> Waveform:
+    played = utterance.progress
+    if not isinstance(played, _Played):
+        whole = _tones(utterance)
+        played = _Played(whole, chunk_frames(len(whole.samples) // FRAME_SAMPLES))
+    start = sum(played.chunks[: played.given]) * FRAME_SAMPLES
+    samples = played.whole.samples[start : start + played.chunks[played.given] * FRAME_SAMPLES]
+    after = replace(played, given=played.given + 1)
+    return Waveform(samples, played.whole.frames, rest=replace(utterance, progress=after) if after.to_come_s else None)
 
 
 def _tones(utterance: Utterance) -> Waveform:

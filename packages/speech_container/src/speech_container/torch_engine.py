@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from speech_protocol import Latency
 from torch import Tensor
 
 from .batched.buckets import Pass, passes, token_bucket
@@ -39,6 +40,8 @@ class TorchEngine:
 
     `graphs`: record the frame side, which only a CUDA device can. `max_batch`: None for what suits the device.
     """
+
+    latencies: tuple[Latency, ...] = ("exact",)
 
     def __init__(
         self,

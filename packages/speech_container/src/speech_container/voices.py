@@ -96,6 +96,10 @@ class VoiceBook:
         row: NDArray[np.float32] = self._table(self._blend(voice))[tokens - 1]
         return row
 
+    def shares(self, voice: str) -> tuple[tuple[str, float], ...]:
+        """The voices in it, each with its share of the whole. Raises `Refusal` for an unknown voice."""
+        return self._blend(voice).shares
+
     def _blend(self, voice: str) -> Blend:
         blend = parse_blend(voice)
         for name in blend.names:

@@ -30,7 +30,8 @@ DEFAULT_MAX_TEXT_CHARS: Final = 10_000  # about eleven minutes of speech
 
 @dataclass(frozen=True, slots=True)
 class VoiceOptions:
-    """How to speak. `language` None means the voice's own; `speed` is a factor; `sample_rate` is in Hz."""
+    """How to speak. `language` None means the voice's own, `latency` None the server's own; `speed` is a factor;
+    `sample_rate` is in Hz."""
 
     voice: str = DEFAULT_VOICE
     speed: float = 1.0
@@ -38,7 +39,7 @@ class VoiceOptions:
     format: AudioFormat = "pcm"
     sample_rate: int = DEFAULT_SAMPLE_RATE_HZ
     timestamps: bool = False
-    latency: Latency = "exact"
+    latency: Latency | None = None
     lexicon: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -289,12 +290,10 @@ def _read_format(reader: FieldReader, default: AudioFormat) -> AudioFormat:
     raise reader.error(f'"format" is one of {formats}; {_show(name)} came', ErrorCode.FORMAT_UNSUPPORTED)
 
 
-def _read_latency(reader: FieldReader) -> Latency:
+def _read_latency(reader: FieldReader) -> Latency | None:
     match reader.string("latency"):
-        case None | "exact":
-            return "exact"
-        case "low":
-            return "low"
+        case None | "exact" | "low" as latency:
+            return latency
         case other:
             raise reader.error(f'"latency" is "exact" or "low"; {_show(other)} came')
 
