@@ -4,9 +4,9 @@
     frame   harmonics, text, pitch, energy, style → audio
 
 The cut lies where the harmonic source enters the generator. Everything before it (about a tenth of the work) needs
-float32, and not only as a type: where the source is silent its phases are rounding noise, and bfloat16 or another order
-of summation changes them, the durations, and so the wave. What comes after takes both: in bfloat16 its audio
-correlates with the float32 one at 0.999. Nothing in either draws random numbers.
+float32: bfloat16 changes the durations and the phase of the source, and so the wave. What comes after takes both: in
+bfloat16 its audio correlates with the float32 one at 0.999. Nothing in either draws random numbers, and what the export
+leaves to rounding is settled (`harmonic_source`).
 
 A stage is an ONNX file of its own. Tensor names are those of kokoro-onnx's export (traced from kokoro's KModel).
 """
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kokoro_weights.float_graph import float_graph
 from kokoro_weights.graph_surgery import Tensor, cut, serialised
+from kokoro_weights.harmonic_source import settled
 from kokoro_weights.manifest import FRAME_STAGE_PATH, TEXT_STAGE_PATH
 from kokoro_weights.squared_sines import without_sines
 
@@ -60,10 +61,10 @@ class Stage:
         return serialised(cut(changed, PurePosixPath(self.path).stem, inputs=self.inputs, outputs=self.outputs))
 
 
-TEXT_STAGE: Final = Stage(TEXT_STAGE_PATH, (TOKENS, STYLE, SPEED), (HARMONICS, TEXT, PITCH, ENERGY, DURATIONS))
+TEXT_STAGE: Final = Stage(TEXT_STAGE_PATH, (TOKENS, STYLE, SPEED), (HARMONICS, TEXT, PITCH, ENERGY, DURATIONS), settled)
 FRAME_STAGE: Final = Stage(FRAME_STAGE_PATH, (HARMONICS, TEXT, PITCH, ENERGY, STYLE), (AUDIO,), without_sines)
-WHOLE: Final = Stage("stages/whole.onnx", (TOKENS, STYLE, SPEED), (AUDIO, DURATIONS))
-"""Everything in one float graph: nothing runs it, measurements compare with it."""
+WHOLE: Final = Stage("stages/whole.onnx", (TOKENS, STYLE, SPEED), (AUDIO, DURATIONS), settled)
+"""Everything in one graph: nothing runs it, measurements compare with it."""
 
 STAGES: Final = (TEXT_STAGE, FRAME_STAGE)
 
