@@ -144,20 +144,19 @@ def of_kokoro_onnx(model: Path, phonemes: Phonemes, folder: Path) -> Speak:
 def contestants(phonemes: Phonemes, threads: int) -> Iterator[dict[str, Speak]]:
     """All of them, loaded."""
     weights = phonemes.weights
-    if weights.onnx_model is None or weights.text_stage is None or weights.frame_stage is None:
+    if weights.onnx_model is None or weights.stages is None:
         raise SystemExit("the weights have no export or no stages: run `kokoro-weights prepare`")
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         model = folder / "whole.onnx"
         for _, data in build(weights.onnx_model.read_bytes(), (WHOLE,)):
             model.write_bytes(data)
-        stages = weights.text_stage, weights.frame_stage
         yield {
             ONNXRUNTIME: of_onnxruntime(model, phonemes, threads),
             KOKORO_ONNX: of_kokoro_onnx(model, phonemes, folder),
             INT8: of_engine(OnnxEngine(weights.onnx_model, threads=threads), phonemes),
-            FLOAT32_NAME: of_engine(OpenVinoEngine(*stages, threads=threads, bfloat16=False), phonemes),
-            BFLOAT16_NAME: of_engine(OpenVinoEngine(*stages, threads=threads, bfloat16=True), phonemes),
+            FLOAT32_NAME: of_engine(OpenVinoEngine(weights.stages, threads=threads, bfloat16=False), phonemes),
+            BFLOAT16_NAME: of_engine(OpenVinoEngine(weights.stages, threads=threads, bfloat16=True), phonemes),
         }
 
 
@@ -178,12 +177,12 @@ def measure(speaks: dict[str, Speak], segments: Sequence[str], speeds: Sequence[
 def by_threads(phonemes: Phonemes, segments: Sequence[str], speeds: Sequence[float]) -> dict[str, Any]:
     """openvino in bfloat16 with 1, 2, 4 and 8 threads, as far as there are cores: what one utterance gains by them."""
     weights = phonemes.weights
-    if weights.text_stage is None or weights.frame_stage is None:
+    if weights.stages is None:
         raise SystemExit("the weights have no stages: run `kokoro-weights prepare`")
     speaks = {}
     for threads in (1, 2, 4, 8):
         if threads <= len(os.sched_getaffinity(0)):
-            engine = OpenVinoEngine(weights.text_stage, weights.frame_stage, threads=threads, bfloat16=True)
+            engine = OpenVinoEngine(weights.stages, threads=threads, bfloat16=True)
             speaks[str(threads)] = of_engine(engine, phonemes)
             speaks[str(threads)](segments[0], 1.0)
     runs = measure(speaks, segments, speeds)

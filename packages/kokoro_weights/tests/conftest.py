@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from kokoro_weights.calibration_text import calibration_lines
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.manifest import MANIFEST_NAME, FileEntry, Manifest, ModelIdentity
 from kokoro_weights.preparation import Place, prepare_from
@@ -14,7 +17,9 @@ from kokoro_weights.preparation import Place, prepare_from
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kokoro_weights.progress import Progress
     from kokoro_weights.source import Source
+    from kokoro_weights.staging import Staging
 
 type MakeSource = Callable[..., Any]
 
@@ -43,6 +48,40 @@ def prepared(stand_in: MakeSource, cache: Path) -> WeightsDirectory:
     """A small directory, prepared and whole."""
     source: Source = stand_in()
     return prepare_from(source, Place(cache))
+
+
+class _SpeakingSource:
+    """Voices of noise and a model of a few bytes, with a vocabulary that holds every phoneme they are asked for."""
+
+    name = "stand-in"
+
+    def __init__(self, voices: tuple[str, ...], seed: int, model: str) -> None:
+        self.inputs = f"{voices} {seed} {model}"
+        self._voices, self._seed, self._model = voices, seed, model
+
+    def fill(self, staging: Staging, progress: Progress) -> ModelIdentity:
+        lines = [line for voice in self._voices for line in calibration_lines(voice)]
+        phonemes = sorted({phoneme for line in lines for phoneme in line.phonemes})
+        vocabulary = {phoneme: index for index, phoneme in enumerate(phonemes, 1)}
+        chance = np.random.default_rng(self._seed)
+        files = {
+            "config.json": json.dumps({"vocab": vocabulary}).encode(),
+            self._model: chance.bytes(100),
+            **{f"voices/{voice}.bin": chance.random((510, 256), dtype=np.float32).tobytes() for voice in self._voices},
+        }
+        for path, data in files.items():
+            staging.write(path, [data], origin="a test", licence="CC0-1.0")
+        return ModelIdentity("speaking", "1", "none", "CC0-1.0")
+
+
+@pytest.fixture
+def speaking(tmp_path: Path) -> Callable[..., WeightsDirectory]:
+    """Makes prepared directories: of which voices, with which random bytes, with which model file."""
+
+    def prepare_one(*voices: str, seed: int = 1, model: str = "model.int8.onnx") -> WeightsDirectory:
+        return prepare_from(_SpeakingSource(voices, seed, model), Place(tmp_path / "speaking"))
+
+    return prepare_one
 
 
 @pytest.fixture

@@ -133,12 +133,18 @@ def test_list_of_a_directory_has_its_voices_and_licences(run: Run, prepared: Wei
     ]
 
 
-@pytest.mark.parametrize("command", ["prepare", "verify", "list"])
+@pytest.mark.parametrize("command", ["prepare", "verify", "list", "calibrate"])
 def test_help_has_an_example_and_the_exit_codes(run: Run, command: str) -> None:
     code, out, _ = run(command, "--help")
     assert code == 0
     assert f"Example: kokoro-weights {command}" in out
     assert "Exit codes: 0 done" in out
+
+
+def test_what_cannot_be_calibrated_says_why(run: Run, prepared: WeightsDirectory, tmp_path: Path) -> None:
+    code, out, err = run("calibrate", prepared.path, "--voice", "nobody", "--cache", tmp_path / "new")
+    assert (code, out) == (3, "")
+    assert "voice 'nobody' is not one of the 2 here" in err
 
 
 def test_without_npm_it_is_one_line_and_exit_5(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Long steps are a bar on a terminal and lines elsewhere."""
+"""What takes long is a bar on a terminal and lines elsewhere."""
 
 from __future__ import annotations
 
 import io
 
-from kokoro_weights.console import shown_progress
+from kokoro_weights.console import shown_count, shown_progress
 from rich.console import Console
 
 
@@ -29,3 +29,24 @@ def test_on_a_terminal_a_step_is_a_bar() -> None:
     assert "\x1b[" in shown
     assert "2.0/2.0 MB" in shown
     assert "fetch the model" in shown
+
+
+def count(*, terminal: bool) -> str:
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
+    with shown_count(console) as counted:
+        for done in range(5):
+            counted("af_heart" if done < 3 else "bm_george", done, 4)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_without_a_terminal_a_voice_is_a_line_when_it_begins() -> None:
+    expected = "af_heart: 0 of 4 sentences\nbm_george: 3 of 4 sentences\nbm_george: 4 of 4 sentences\n"
+    assert count(terminal=False) == expected
+
+
+def test_on_a_terminal_sentences_are_counted_on_a_bar_and_the_time_left_is_told() -> None:
+    shown = count(terminal=True)
+    assert "bm_george" in shown
+    assert "4/4" in shown
+    assert "left:" in shown

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROWS = Tensor("rows", "float32", (1, "n", 3))
 SMALL = (
     Stage("stages/text.onnx", (Tensor("signal", "float32", (1, 3, "n")),), (Tensor("plain", "float32", (1, 2, "n")),)),
-    Stage("stages/frame.onnx", (ROWS,), (Tensor("product", "float32", (1, "n", 2), alias="audio"),)),
+    Stage("stages/generator.onnx", (ROWS,), (Tensor("product", "float32", (1, "n", 2), alias="audio"),)),
 )
 
 
@@ -41,11 +41,10 @@ def source(export: Any, expected: Mapping[str, Digest] | None = None) -> StagedS
 
 def test_every_stage_has_its_file(export: Any, cache: Path) -> None:
     weights = prepare_from(source(export), Place(cache))
-    assert weights.text_stage == weights.path / "stages" / "text.onnx"
-    assert weights.frame_stage is not None
-    frame = onnx.load(weights.frame_stage)
-    assert [(tensor.name) for tensor in (*frame.graph.input, *frame.graph.output)] == ["rows", "audio"]
-    entry = weights.manifest.entry("stages/frame.onnx")
+    assert weights.stages is None, "two of four"
+    generator = onnx.load(weights.path / "stages" / "generator.onnx")
+    assert [(tensor.name) for tensor in (*generator.graph.input, *generator.graph.output)] == ["rows", "audio"]
+    entry = weights.manifest.entry("stages/generator.onnx")
     assert entry is not None
     assert (entry.origin, entry.licence) == ("de-quantised and cut from model.int8.onnx", "CC0-1.0")
     weights.verify()
@@ -94,6 +93,6 @@ def test_the_hub_has_no_stages(cache: Path) -> None:
 def test_the_real_stages_are_found_where_setup_left_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")  # no npm, so nothing can be fetched
     weights = prepare("packages", stages=True)
-    assert weights.text_stage is not None
-    assert weights.frame_stage is not None
+    assert weights.stages is not None
+    assert weights.stages.window == weights.path / "stages" / "window.onnx"
     assert len(weights.voice_names) == 54

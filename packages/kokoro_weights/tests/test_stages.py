@@ -11,7 +11,7 @@ import pytest
 from kokoro_weights import prepare
 from kokoro_weights.digest import Digest
 from kokoro_weights.pins import load
-from kokoro_weights.stages import FRAME_STAGE, STAGES, TEXT_STAGE, WHOLE, build
+from kokoro_weights.stages import DECODER_STAGE, GENERATOR_STAGE, STAGES, TEXT_STAGE, WHOLE, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,9 +50,10 @@ def results(built: dict[Stage, bytes], weights: WeightsDirectory) -> dict[str, N
         "speed": np.ones(1, dtype=np.float32),
     }
     tensors = run(TEXT_STAGE, built, feed)
-    staged = run(FRAME_STAGE, built, tensors | feed)
+    tensors |= run(DECODER_STAGE, built, tensors | feed)
+    tensors |= run(GENERATOR_STAGE, built, tensors | feed)
     whole = run(WHOLE, built, feed)
-    return tensors | staged | {f"whole {name}": values for name, values in whole.items()}
+    return tensors | {f"whole {name}": values for name, values in whole.items()}
 
 
 def run(stage: Stage, built: dict[Stage, bytes], feed: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -86,7 +87,7 @@ def test_nothing_in_a_stage_draws_random_numbers(built: dict[Stage, bytes]) -> N
 def test_every_tensor_at_the_cut_has_its_declared_shape(results: dict[str, NDArray[Any]]) -> None:
     tokens, frames = len(HELLO) + 2, int(results["durations"].sum())
     sizes = {"tokens": tokens, "frames": frames, "half_frames": 2 * frames, "spectra": 120 * frames + 1}
-    for tensor in TEXT_STAGE.outputs:
+    for tensor in (*TEXT_STAGE.outputs, *DECODER_STAGE.outputs):
         expected = tuple(sizes.get(str(size), size) for size in tensor.shape)
         assert results[tensor.part_name].shape == expected, tensor.part_name
     assert results["audio"].shape == (600 * frames,)

@@ -3,7 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from speech_container.chunk_plan import EXACT_BELOW_FRAMES, FIRST_FRAMES, MOST_FRAMES, chunk_frames
+from speech_container.chunk_plan import (
+    CONTEXT_FRAMES,
+    EXACT_BELOW_FRAMES,
+    FIRST_FRAMES,
+    MOST_FRAMES,
+    Window,
+    chunk_frames,
+    chunk_window,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +40,37 @@ def test_whatever_the_length_all_of_it_is_made(frames: int) -> None:
         assert chunks[0] == FIRST_FRAMES
         assert min(chunks) >= FIRST_FRAMES // 2
         assert max(chunks) < MOST_FRAMES + FIRST_FRAMES // 2
+
+
+def test_a_window_has_context_on_both_sides_that_is_thrown_away() -> None:
+    chunks = (40, 80, 160, 70)
+    assert [chunk_window(chunks, index) for index in range(4)] == [
+        Window(0, 44, skip=0, keep=40),
+        Window(36, 124, skip=4, keep=80),
+        Window(116, 284, skip=4, keep=160),
+        Window(270, 350, skip=10, keep=70),
+    ]
+
+
+def test_windows_have_few_lengths_whatever_is_said() -> None:
+    lengths = {
+        window.end - window.begin
+        for frames in range(EXACT_BELOW_FRAMES, 2000)
+        for chunks in [chunk_frames(frames)]
+        for window in [chunk_window(chunks, index) for index in range(len(chunks))]
+    }
+    assert len(lengths) <= 16
+
+
+@given(st.integers(EXACT_BELOW_FRAMES, 5000))
+def test_every_frame_is_kept_once_with_its_context(frames: int) -> None:
+    chunks = chunk_frames(frames)
+    kept = 0
+    for index in range(len(chunks)):
+        window = chunk_window(chunks, index)
+        assert window.begin + window.skip == kept
+        assert window.skip >= min(CONTEXT_FRAMES, kept)
+        kept += window.keep
+        assert 0 <= window.begin <= kept <= window.end <= frames
+        assert window.end >= min(frames, kept + CONTEXT_FRAMES)
+    assert kept == frames

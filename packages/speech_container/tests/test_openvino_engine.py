@@ -4,7 +4,9 @@ import logging
 import platform
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -13,7 +15,7 @@ from kokoro_weights import WeightsDirectory, prepare
 from numpy.typing import NDArray
 from speech_container.engine import FRAME_SAMPLES, Utterance, Waveform
 from speech_container.errors import EngineFailed, EngineUnavailable
-from speech_container.onnx_session import open_session
+from speech_container.onnx_session import open_stage
 from speech_container.openvino_engine import OpenVinoEngine
 from speech_container.processor import multiplies_bfloat16
 
@@ -36,9 +38,8 @@ def weights() -> WeightsDirectory:
 
 
 def opened(weights: WeightsDirectory, *, bfloat16: bool) -> OpenVinoEngine:
-    assert weights.text_stage is not None
-    assert weights.frame_stage is not None
-    engine = OpenVinoEngine(weights.text_stage, weights.frame_stage, threads=2, bfloat16=bfloat16)
+    assert weights.stages is not None
+    engine = OpenVinoEngine(weights.stages, weights.norm_statistics(), threads=2, bfloat16=bfloat16)
     engine.load()
     return engine
 
@@ -62,20 +63,19 @@ def utterances(weights: WeightsDirectory) -> list[Utterance]:
 
 @pytest.fixture(scope="module")
 def exact(weights: WeightsDirectory, utterances: list[Utterance]) -> list[Waveform]:
-    """Both stages in float32 on onnxruntime, which is the whole float graph (test_stages of kokoro_weights)."""
-    assert weights.text_stage is not None
-    assert weights.frame_stage is not None
-    text = open_session(weights.text_stage, threads=2, name="text")
-    frame = open_session(weights.frame_stage, threads=2, name="frame")
+    """All stages in float32 on onnxruntime, which is the whole float graph (test_stages of kokoro_weights)."""
+    assert weights.stages is not None
+    stages = (weights.stages.text, weights.stages.decoder, weights.stages.generator)
+    runs = [open_stage(stage, threads=2) for stage in stages]
     waveforms = []
     for utterance in utterances:
         style = utterance.style.reshape(1, -1)
         tokens = np.array([[0, *utterance.token_ids, 0]], dtype=np.int64)
-        feed = {"tokens": tokens, "style": style, "speed": np.array([utterance.speed], dtype=np.float32)}
-        names = [output.name for output in text.get_outputs()]
-        tensors = dict(zip(names, text.run(None, feed), strict=True))
-        durations = tensors.pop("durations").reshape(-1)
-        waveforms.append(Waveform(frame.run(None, tensors | {"style": style})[0].reshape(-1), durations))
+        speed = np.array([utterance.speed], dtype=np.float32)
+        tensors: dict[str, Any] = {"tokens": tokens, "style": style, "speed": speed}
+        for run in runs:
+            tensors |= run(tensors)
+        waveforms.append(Waveform(tensors["audio"].reshape(-1), tensors["durations"].reshape(-1)))
     return waveforms
 
 
@@ -135,11 +135,58 @@ def test_more_than_the_window_is_refused(engine: OpenVinoEngine, weights: Weight
 
 
 def test_a_file_that_is_no_model_is_refused(weights: WeightsDirectory, tmp_path: Path) -> None:
-    assert weights.text_stage is not None
-    frame = tmp_path / "frame.onnx"
-    frame.write_bytes(b"not a model")
+    assert weights.stages is not None
+    broken = tmp_path / "generator.onnx"
+    broken.write_bytes(b"not a model")
     with pytest.raises(EngineUnavailable, match="OpenVINO cannot load"):
-        OpenVinoEngine(weights.text_stage, frame, threads=1, bfloat16=False).load()
+        OpenVinoEngine(replace(weights.stages, generator=broken), threads=1, bfloat16=False).load()
+
+
+def test_before_it_is_loaded_it_says_so(weights: WeightsDirectory, utterances: list[Utterance]) -> None:
+    assert weights.stages is not None
+    with pytest.raises(EngineFailed, match="not loaded"):
+        OpenVinoEngine(weights.stages, threads=1, bfloat16=False).synthesize(utterances[:1])
+
+
+LONG = "ðə kˈɛɾᵊl ɪz nˈɪɹli bˈYlɪŋ, ænd ðə tˈAbᵊl ɪz sˈɛt."
+
+
+@pytest.fixture
+def long(weights: WeightsDirectory) -> Utterance:
+    ids = tuple(weights.vocabulary[phoneme] for phoneme in LONG)
+    return Utterance(ids, weights.voice("af_heart")[len(ids) - 1], latency="low", voice=(("af_heart", 1.0),))
+
+
+def test_an_utterance_of_low_latency_comes_in_chunks_of_the_same_speech(
+    engine: OpenVinoEngine, long: Utterance
+) -> None:
+    assert engine.latencies == ("exact", "low")
+    (exact,) = engine.synthesize([replace(long, latency="exact")])
+    chunks = engine.synthesize([long])
+    while (rest := chunks[-1].rest) is not None:
+        chunks += engine.synthesize([rest])
+    assert len(chunks) > 1
+    assert exact.rest is None
+    for chunk in chunks:
+        assert chunk.frames is not None
+        np.testing.assert_array_equal(chunk.frames, exact.frames)
+    low = np.concatenate([chunk.samples for chunk in chunks])
+    assert correlation(low, exact.samples) > 0.95
+
+
+@pytest.mark.parametrize("changed", [{"voice": (("nobody", 1.0),)}, {"token_ids": (50, 83, 54)}, {"speed": 2.0}])
+def test_what_is_short_or_not_calibrated_is_exact(
+    engine: OpenVinoEngine, long: Utterance, changed: dict[str, Any]
+) -> None:
+    asked = replace(long, **changed)
+    (exact,), (low,) = engine.synthesize([replace(asked, latency="exact")]), engine.synthesize([asked])
+    assert low.rest is None
+    np.testing.assert_array_equal(low.samples, exact.samples)
+
+
+def test_without_statistics_every_sentence_is_whole(weights: WeightsDirectory) -> None:
+    assert weights.stages is not None
+    assert OpenVinoEngine(weights.stages, threads=1, bfloat16=False).latencies == ("exact",)
 
 
 @pytest.mark.slow

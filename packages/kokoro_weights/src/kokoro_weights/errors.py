@@ -14,7 +14,8 @@
     │   ├── FileMissing
     │   ├── SizeMismatch
     │   ├── HashMismatch
-    │   └── CheckpointRefused         a model file holds something other than it should, or is broken
+    │   ├── CheckpointRefused         a model file holds something other than it should, or is broken
+    │   └── StatisticsRefused         a table of norm statistics is broken, or belongs to other weights
     └── StorageError                  the weights cannot be written where they should go
         └── CacheBusy                 another process has been preparing there for too long
 
@@ -81,6 +82,10 @@ class HashMismatch(FileRefused):
 
 class CheckpointRefused(FileRefused):
     """A model file holds something other than it should, or is broken: a torch file, an ONNX export."""
+
+
+class StatisticsRefused(FileRefused):
+    """A table of norm statistics is broken, or belongs to other weights than the ones beside it."""
 
 
 class StorageError(WeightsError):

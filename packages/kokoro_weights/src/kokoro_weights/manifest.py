@@ -21,8 +21,11 @@ CONFIG_PATH: Final = "config.json"
 ONNX_PATH: Final = "model.int8.onnx"
 SAFETENSORS_PATH: Final = "model.safetensors"
 TEXT_STAGE_PATH: Final = "stages/text.onnx"
-FRAME_STAGE_PATH: Final = "stages/frame.onnx"
-STAGE_PATHS: Final = (TEXT_STAGE_PATH, FRAME_STAGE_PATH)
+DECODER_STAGE_PATH: Final = "stages/decoder.onnx"
+GENERATOR_STAGE_PATH: Final = "stages/generator.onnx"
+WINDOW_STAGE_PATH: Final = "stages/window.onnx"
+STAGE_PATHS: Final = (TEXT_STAGE_PATH, DECODER_STAGE_PATH, GENERATOR_STAGE_PATH, WINDOW_STAGE_PATH)
+STATISTICS_PATH: Final = "statistics.npz"
 FORMAT: Final = 1
 MAX_MANIFEST_BYTES: Final = 4 << 20
 """About 300 times what 54 voices need; a longer file is not a manifest and is not read into memory."""

@@ -5,6 +5,8 @@ npm package kokoro-js 1.2.1, whose own integrity hash is in `data/pins.json`. Th
 expected to hold the same values; that is an assumption until it has run on a machine with the hub, and a voice that
 differs is refused by name.
 
+`data/statistics.npz` is the table that audio inside a sentence is predicted from, made once by `calibrate`.
+
 `data/config.json` is kokoro's model configuration without its vocabulary; both sources must yield the same
 `config.json`, whose hash is pinned too.
 """
@@ -18,9 +20,16 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from kokoro_weights.digest import Digest
+from kokoro_weights.digest import Digest, require_digest
 from kokoro_weights.errors import ManifestInvalid
-from kokoro_weights.manifest import CONFIG_PATH, ONNX_PATH, SAFETENSORS_PATH, VOICE_BYTES, ModelIdentity
+from kokoro_weights.manifest import (
+    CONFIG_PATH,
+    ONNX_PATH,
+    SAFETENSORS_PATH,
+    STATISTICS_PATH,
+    VOICE_BYTES,
+    ModelIdentity,
+)
 
 if TYPE_CHECKING:
     from kokoro_weights.manifest import Manifest
@@ -87,6 +96,8 @@ class Pins:
     stages: dict[str, Digest]
     """Path to digest of the stages, as made from the same export."""
     hub: HubPins
+    statistics: Digest
+    """data/statistics.npz, which `kokoro-weights calibrate` made for the `packages` source's weights."""
 
     def voice_digest(self, name: str) -> Digest:
         """The pinned digest of one voice."""
@@ -131,7 +142,15 @@ def load() -> Pins:
             checkpoint_path=hub["checkpoint"]["path"],
             checkpoint_sha256=hub["checkpoint"]["sha256"],
         ),
+        statistics=_digest(raw["statistics"]),
     )
+
+
+def shipped_statistics() -> bytes:
+    """The table of norm statistics in this package. Raises HashMismatch where it is not the pinned one."""
+    data = files("kokoro_weights").joinpath("data", STATISTICS_PATH).read_bytes()
+    require_digest(STATISTICS_PATH, expected=load().statistics, found=Digest.of(data))
+    return data
 
 
 def inputs_digest(*parts: object) -> str:

@@ -2,7 +2,7 @@
 
 Kokoro's generator applies x + sin(αx)² / α forty-eight times to every value (snake, kokoro/istftnet.py). OpenVINO's CPU
 plugin has no vector code for Sin: it calls libm value by value, in float32, between conversions from and to bfloat16,
-which took a fifth of the frame stage's time. The square of a sine has the period π and is even around zero:
+which took a fifth of the generator's time. The square of a sine has the period π and is even around zero:
 
     u = αx / π    r = u - round(u), within ±½    sin(αx)² = sin(πr)² = P(r²) · r²
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from kokoro_weights.directory import WeightsDirectory
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def summary(weights: WeightsDirectory) -> dict[str, Any]:
     """What --json says about a prepared directory."""
-    manifest = weights.manifest
+    manifest, statistics = weights.manifest, weights.norm_statistics()
     return {
         "path": str(weights.path),
         "content": manifest.content,
@@ -22,9 +23,9 @@ def summary(weights: WeightsDirectory) -> dict[str, Any]:
         "model": f"{manifest.model.name} {manifest.model.version}",
         "onnx_model": str(weights.onnx_model) if weights.onnx_model else None,
         "safetensors_model": str(weights.safetensors_model) if weights.safetensors_model else None,
-        "text_stage": str(weights.text_stage) if weights.text_stage else None,
-        "frame_stage": str(weights.frame_stage) if weights.frame_stage else None,
+        "stages": {name: str(path) for name, path in asdict(weights.stages).items()} if weights.stages else None,
         "voices": len(weights.voice_names),
+        "calibrated_voices": len(statistics.voices) if statistics else 0,
         "files": len(manifest.files),
         "size_bytes": sum(entry.size_bytes for entry in manifest.files),
     }

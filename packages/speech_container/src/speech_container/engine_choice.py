@@ -52,4 +52,4 @@ def has_stages(weights: "Path") -> bool:
         directory = WeightsDirectory.open(weights)
     except WeightsError:
         return False
-    return directory.text_stage is not None and directory.frame_stage is not None
+    return directory.stages is not None

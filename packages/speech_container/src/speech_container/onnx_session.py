@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import EngineUnavailable
+from .stage import Run, Tensors
 
 
 def open_session(model: bytes | Path, *, threads: int, name: str) -> Any:
@@ -26,3 +27,15 @@ def open_session(model: bytes | Path, *, threads: int, name: str) -> Any:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises unrelated classes, one a status code
         raise EngineUnavailable(f"onnxruntime cannot load {name}: {error}") from error
+
+
+def open_stage(stage: Path, *, threads: int) -> Run:
+    """The stage in a file as a function. Raises `EngineUnavailable`."""
+    session = open_session(stage, threads=threads, name=str(stage))
+    inputs = [port.name for port in session.get_inputs()]
+    outputs = [port.name for port in session.get_outputs()]
+
+    def run(tensors: Tensors) -> Tensors:
+        return dict(zip(outputs, session.run(outputs, {name: tensors[name] for name in inputs}), strict=True))
+
+    return run

@@ -1,12 +1,13 @@
-"""Kokoro on the CPU in two stages: what is said and how on onnxruntime in float32, the sound of it on OpenVINO.
+"""Kokoro on the CPU in stages: what is said and how on onnxruntime in float32, the sound of it on OpenVINO.
 
-The text stage (a sixth of the work) must be float32, and its last bits matter: where the harmonic source is silent its
-phases are rounding noise, and the decoder makes sound of them. onnxruntime gives the very harmonics that it gives in
-the whole graph, so with a float32 frame stage the audio is that of the whole graph (98 dB apart, where OpenVINO's text
-stage is 11), and in bfloat16 it correlates with that at 0.9994. It is also a fifth faster at this stage than OpenVINO.
+The text stage (a sixth of the work) must be float32; onnxruntime is a fifth faster at it than OpenVINO. With float32
+also in the other stages the audio is that of the whole graph to the last bit of 16, and in bfloat16 it correlates with
+that at 0.9994.
 
-The frame stage runs in bfloat16 where the processor multiplies it, at half the time of float32 or less. Two properties
-of OpenVINO's CPU plugin matter, both internal to it, so a release that does not know them still works, only slower:
+The decoder and the generator run in bfloat16 where the processor multiplies it, at half the time of float32 or less. An
+utterance of low latency has its decoder's work done as a whole and its generator's in chunks, on the stage without
+norms (see `chunked_decoding`). Two properties of OpenVINO's CPU plugin matter, both internal to it, so a release that
+does not know them still works, only slower:
 
 - It fuses chains of elementwise operators into one kernel only where shapes are fixed, unless told to ignore that rule
   (SNIPPETS_MODE). The generator's activation and its normalisation are such chains, and the fused kernel keeps float32
@@ -19,54 +20,72 @@ of OpenVINO's CPU plugin matter, both internal to it, so a release that does not
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from speech_protocol import Latency
 
+from .chunked_decoding import ChunkedDecoding
 from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, MAX_TOKENS, Utterance, Waveform
 from .errors import EngineFailed, EngineUnavailable
-from .onnx_session import open_session
+from .onnx_session import open_stage
+from .stage import Run, Tensors, not_loaded
+
+if TYPE_CHECKING:
+    from kokoro_weights import StageFiles
+    from kokoro_weights.norm_statistics import NormStatistics
 
 logger = logging.getLogger(__name__)
 
 KEPT_KERNELS: Final = 64
-_TENSORS: Final = ("harmonics", "text", "pitch", "energy", "durations")
-"""The outputs of the text stage; all but the last are inputs of the frame stage."""
 _INTERNAL: Final = {"SNIPPETS_MODE": "IGNORE_CALLBACK", "CPU_RUNTIME_CACHE_CAPACITY": KEPT_KERNELS}
 
 
 class OpenVinoEngine:
-    """`text_stage`, `frame_stage`: kokoro_weights' stages; `threads`: how many cores one utterance may use.
+    """`stages`: kokoro_weights' stages; `statistics`: of those weights, None where it is to make whole sentences only.
 
-    `bfloat16`: whether the frame stage multiplies in it, or in float32.
+    `threads`: how many cores one utterance may use. `bfloat16`: whether the sound is made in it, or in float32.
     """
 
     name = "openvino"
     max_batch = 1
 
-    def __init__(self, text_stage: Path, frame_stage: Path, *, threads: int, bfloat16: bool) -> None:
-        self._bfloat16 = bfloat16
-        self._text_stage = text_stage
-        self._frame_stage = frame_stage
+    def __init__(
+        self, stages: "StageFiles", statistics: "NormStatistics | None" = None, *, threads: int, bfloat16: bool
+    ) -> None:
+        self._stages = stages
+        self._statistics = statistics
         self._threads = threads
-        self._text: Any = None
-        self._frames: Any = None
+        self._bfloat16 = bfloat16
+        self._say: Run = not_loaded
+        self._decode: Run = not_loaded
+        self._generate: Run = not_loaded
+        self._chunks: ChunkedDecoding | None = None
+
+    @property
+    def latencies(self) -> tuple[Latency, ...]:
+        """See `Engine`."""
+        return ("exact",) if self._statistics is None else ("exact", "low")
 
     def load(self) -> None:
-        """Build both stages; two or three seconds. Raises `EngineUnavailable`."""
-        self._text = open_session(self._text_stage, threads=self._threads, name=str(self._text_stage))
-        self._frames = self._compiled().create_infer_request()
+        """Build all stages; three or four seconds. Raises `EngineUnavailable`."""
+        self._say = open_stage(self._stages.text, threads=self._threads)
+        self._decode = self._compiled(self._stages.decoder)
+        self._generate = self._compiled(self._stages.generator)
+        if self._statistics is not None:
+            self._chunks = ChunkedDecoding(self._statistics, self._decode, self._compiled(self._stages.window))
 
     def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
-        """One waveform an utterance, made one after the other."""
+        """One waveform an utterance, or its next chunk, made one after the other."""
         return [self._speak(utterance) for utterance in batch]
 
     def close(self) -> None:
-        """Free both stages."""
-        self._text = self._frames = None
+        """Free all stages."""
+        self._say = self._decode = self._generate = not_loaded
+        self._chunks = None
 
-    def _compiled(self) -> Any:
+    def _compiled(self, stage: Path) -> Run:
         import openvino  # here, because no other engine need wait for it
 
         public = {
@@ -77,32 +96,48 @@ class OpenVinoEngine:
         }
         core = openvino.Core()
         try:
-            model = core.read_model(self._frame_stage)
+            model = core.read_model(stage)
             try:
-                return core.compile_model(model, "CPU", public | _INTERNAL)
+                return _runner(core.compile_model(model, "CPU", public | _INTERNAL))
             except RuntimeError as error:
                 logger.warning("OpenVINO takes no internal properties, so it is slower and larger: %s", error)
-                return core.compile_model(model, "CPU", public)
+                return _runner(core.compile_model(model, "CPU", public))
         except RuntimeError as error:
-            raise EngineUnavailable(f"OpenVINO cannot load {self._frame_stage}: {error}") from error
+            raise EngineUnavailable(f"OpenVINO cannot load {stage}: {error}") from error
 
     def _speak(self, utterance: Utterance) -> Waveform:
+        if self._chunks is not None and utterance.progress is not None:
+            return self._chunks.proceed(utterance)
         if not 0 < len(utterance.token_ids) <= MAX_TOKENS:
             raise EngineFailed(f"an utterance has 1 to {MAX_TOKENS} tokens; {len(utterance.token_ids)} came")
-        style = np.ascontiguousarray(utterance.style.reshape(1, -1))
-        tensors = self._say(utterance, style)
-        frames = tensors.pop("durations").reshape(-1)
-        self._frames.infer(tensors | {"style": style}, share_inputs=True)
-        samples: NDArray[np.float32] = self._frames.get_output_tensor(0).data.reshape(-1).copy()
+        asked = _asked(utterance)
+        tensors = {**asked, **self._say(asked)}
+        frames = tensors["durations"].reshape(-1)
+        if self._chunks is not None and self._chunks.takes(utterance, int(frames.sum())):
+            return self._chunks.begin(utterance, tensors)
+        samples: NDArray[np.float32] = self._generate({**tensors, **self._decode(tensors)})["audio"].reshape(-1)
         if frames.sum() * FRAME_SAMPLES != len(samples):
             raise EngineFailed(f"the durations add up to {frames.sum()} frames, the audio has {len(samples)} samples")
         return Waveform(samples, frames, KOKORO_LEAD_S)
 
-    def _say(self, utterance: Utterance, style: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-        """The text stage's outputs by name."""
-        feed = {
-            "tokens": np.array([[0, *utterance.token_ids, 0]], dtype=np.int64),
-            "style": style,
-            "speed": np.array([utterance.speed], dtype=np.float32),
-        }
-        return dict(zip(_TENSORS, self._text.run(_TENSORS, feed), strict=True))
+
+def _asked(utterance: Utterance) -> dict[str, NDArray[Any]]:
+    """The inputs of the text stage; the decoder and the generator need the style too."""
+    return {
+        "tokens": np.array([[0, *utterance.token_ids, 0]], dtype=np.int64),
+        "style": np.ascontiguousarray(utterance.style.reshape(1, -1)),
+        "speed": np.array([utterance.speed], dtype=np.float32),
+    }
+
+
+def _runner(compiled: Any) -> Run:
+    """A compiled model as a function; what it returns is the caller's own memory."""
+    request = compiled.create_infer_request()
+    inputs = [port.any_name for port in compiled.inputs]
+    outputs = [port.any_name for port in compiled.outputs]
+
+    def run(tensors: Tensors) -> Tensors:
+        request.infer({name: tensors[name] for name in inputs}, share_inputs=True)
+        return {name: request.get_tensor(name).data.copy() for name in outputs}
+
+    return run

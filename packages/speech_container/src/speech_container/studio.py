@@ -106,13 +106,13 @@ def _onnx_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
 def _openvino_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
     from .openvino_engine import OpenVinoEngine
 
-    if weights.text_stage is None or weights.frame_stage is None:
+    if weights.stages is None:
         raise EngineUnavailable(
             f"the openvino engine needs the model in stages, and the weights in {weights.path} have none; "
             "make a directory that has them: `kokoro-weights prepare --directory DIR`"
         )
-    bfloat16 = multiplies_bfloat16()
-    return OpenVinoEngine(weights.text_stage, weights.frame_stage, threads=settings.engine_threads, bfloat16=bfloat16)
+    statistics, bfloat16 = weights.norm_statistics(), multiplies_bfloat16()
+    return OpenVinoEngine(weights.stages, statistics, threads=settings.engine_threads, bfloat16=bfloat16)
 
 
 def _torch_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:

@@ -1,0 +1,153 @@
+"""The real generator in chunks, on onnxruntime in float32: no seams, and the sound that whole sentences have."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from kokoro_weights import WeightsDirectory, prepare
+from kokoro_weights.norm_statistics import NormStatistics
+from numpy.typing import NDArray
+from speech_container.chunk_plan import EXACT_BELOW_FRAMES, chunk_frames
+from speech_container.chunked_decoding import ChunkedDecoding
+from speech_container.engine import FRAME_SAMPLES, KOKORO_LEAD_S, Utterance, Waveform
+from speech_container.errors import EngineFailed
+from speech_container.onnx_session import open_stage
+from speech_container.stage import Run, Tensors
+
+pytestmark = [pytest.mark.weights, pytest.mark.timeout(300)]
+PHONEMES = "ðə kˈɛɾᵊl ɪz nˈɪɹli bˈYlɪŋ, ænd ðə tˈAbᵊl ɪz sˈɛt."
+VOICE = (("af_heart", 1.0),)
+
+
+@pytest.fixture(scope="module")
+def weights() -> WeightsDirectory:
+    return prepare("packages", stages=True)
+
+
+@pytest.fixture(scope="module")
+def statistics(weights: WeightsDirectory) -> NormStatistics:
+    table = weights.norm_statistics()
+    assert table is not None
+    return table
+
+
+@pytest.fixture(scope="module")
+def runs(weights: WeightsDirectory) -> dict[str, Run]:
+    """Each stage by name."""
+    assert weights.stages is not None
+    names = ("text", "decoder", "generator", "window")
+    return {name: open_stage(getattr(weights.stages, name), threads=2) for name in names}
+
+
+@pytest.fixture(scope="module")
+def utterance(weights: WeightsDirectory) -> Utterance:
+    ids = tuple(weights.vocabulary[phoneme] for phoneme in PHONEMES)
+    return Utterance(ids, weights.voice("af_heart")[len(ids) - 1], latency="low", voice=VOICE)
+
+
+@pytest.fixture(scope="module")
+def said(runs: dict[str, Run], utterance: Utterance) -> Tensors:
+    """The text stage's outputs, and the style."""
+    tokens = np.array([[0, *utterance.token_ids, 0]], dtype=np.int64)
+    style = utterance.style.reshape(1, -1)
+    asked: Tensors = {"tokens": tokens, "style": style, "speed": np.ones(1, dtype=np.float32)}
+    return {**asked, **runs["text"](asked)}
+
+
+@pytest.fixture(scope="module")
+def chunked(statistics: NormStatistics, runs: dict[str, Run]) -> ChunkedDecoding:
+    return ChunkedDecoding(statistics, runs["decoder"], runs["window"])
+
+
+@pytest.fixture(scope="module")
+def chunks(chunked: ChunkedDecoding, utterance: Utterance, said: Tensors) -> list[Waveform]:
+    """The whole utterance, chunk by chunk."""
+    made = [chunked.begin(utterance, said)]
+    while (rest := made[-1].rest) is not None:
+        made.append(chunked.proceed(rest))
+    return made
+
+
+def joined(waveforms: list[Waveform]) -> NDArray[np.float32]:
+    return np.concatenate([waveform.samples for waveform in waveforms])
+
+
+def loudness(samples: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The root mean square of each quarter of a second."""
+    quarters = samples[: len(samples) // 6000 * 6000].reshape(-1, 6000)
+    found: NDArray[np.float32] = np.sqrt((quarters**2).mean(axis=1))
+    return found
+
+
+def test_the_chunks_are_those_of_the_plan(chunks: list[Waveform], said: Tensors) -> None:
+    frames = int(said["durations"].sum())
+    assert tuple(len(chunk.samples) // FRAME_SAMPLES for chunk in chunks) == chunk_frames(frames)
+    assert len(chunks) > 1
+    for chunk in chunks:
+        np.testing.assert_array_equal(chunk.frames, said["durations"].reshape(-1))
+        assert chunk.lead_s == KOKORO_LEAD_S
+        assert chunk.samples.dtype == np.float32
+
+
+def test_there_is_no_seam(chunks: list[Waveform], runs: dict[str, Run]) -> None:
+    rest = chunks[0].rest
+    assert rest is not None
+    tensors: Tensors = rest.progress.tensors  # type: ignore[union-attr] # the whole sentence's
+    one_pass = runs["window"](tensors)["audio"].reshape(-1)
+    assert float(np.abs(joined(chunks) - one_pass).max()) < 1e-4
+
+
+def test_it_sounds_as_the_whole_sentence_does(chunks: list[Waveform], runs: dict[str, Run], said: Tensors) -> None:
+    exact = runs["generator"]({**said, **runs["decoder"](said)})["audio"].reshape(-1)
+    low = joined(chunks)
+    assert float(np.corrcoef(exact, low)[0, 1]) > 0.95
+    wanted, found = loudness(exact), loudness(low)
+    heard = wanted > 0.02 * wanted.max()
+    assert float(np.abs(20 * np.log10(found[heard] / wanted[heard])).max()) < 1.5, "in dB"
+
+
+def test_a_chunk_is_its_own_memory(chunks: list[Waveform]) -> None:
+    assert all(chunk.samples.base is None for chunk in chunks)
+
+
+def test_the_predicted_statistics_are_what_makes_it_sound_so(
+    statistics: NormStatistics, runs: dict[str, Run], utterance: Utterance, said: Tensors
+) -> None:
+    """With another voice's statistics the first chunk is another sound: so the test above could fail."""
+    other = next(name for name in statistics.voices if name.startswith("am_"))
+    wrong = replace(utterance, voice=((other, 1.0),))
+    decoding = ChunkedDecoding(statistics, runs["decoder"], runs["window"])
+    right, other_sound = (decoding.begin(each, said).samples for each in (utterance, wrong))
+    assert float(np.corrcoef(right, other_sound)[0, 1]) < 0.95
+
+
+@pytest.mark.parametrize(
+    ("changed", "frames", "taken"),
+    [
+        ({}, EXACT_BELOW_FRAMES, True),
+        ({}, EXACT_BELOW_FRAMES - 1, False),
+        ({"latency": "exact"}, 500, False),
+        ({"voice": ()}, 500, False),
+        ({"voice": (("af_heart", 0.5), ("nobody", 0.5))}, 500, False),
+    ],
+)
+def test_what_cannot_be_predicted_is_made_whole(
+    chunked: ChunkedDecoding, utterance: Utterance, changed: dict[str, Any], frames: int, taken: bool
+) -> None:
+    assert chunked.takes(replace(utterance, **changed), frames) is taken
+
+
+def test_the_rest_of_another_engines_utterance_is_refused(chunked: ChunkedDecoding, utterance: Utterance) -> None:
+    with pytest.raises(EngineFailed, match="another one came"):
+        chunked.proceed(utterance)
+
+
+def test_a_runtime_that_loses_samples_is_noticed(
+    statistics: NormStatistics, runs: dict[str, Run], utterance: Utterance, said: Tensors
+) -> None:
+    def short(tensors: Tensors) -> Tensors:
+        return {"audio": runs["window"](tensors)["audio"][:-1]}
+
+    with pytest.raises(EngineFailed, match="26399 samples"):
+        ChunkedDecoding(statistics, runs["decoder"], short).begin(utterance, said)
