@@ -244,6 +244,7 @@ class Kept:
     def __init__(self, engine: Any) -> None:
         self.name: str = engine.name
         self.max_batch: int = engine.max_batch
+        self.latencies = engine.latencies
         self.synthesize = engine.synthesize
 
     def load(self) -> None:

@@ -13,7 +13,7 @@ from speech_container.chunked_decoding import ChunkedDecoding
 from speech_container.engine import FRAME_SAMPLES, KOKORO_LEAD_S, Utterance, Waveform
 from speech_container.errors import EngineFailed
 from speech_container.onnx_session import open_stage
-from speech_container.stage import Run, Tensors
+from speech_container.stage import Run, Tensors, asked
 
 pytestmark = [pytest.mark.weights, pytest.mark.timeout(300)]
 PHONEMES = "ðə kˈɛɾᵊl ɪz nˈɪɹli bˈYlɪŋ, ænd ðə tˈAbᵊl ɪz sˈɛt."
@@ -49,10 +49,8 @@ def utterance(weights: WeightsDirectory) -> Utterance:
 @pytest.fixture(scope="module")
 def said(runs: dict[str, Run], utterance: Utterance) -> Tensors:
     """The text stage's outputs, and the style."""
-    tokens = np.array([[0, *utterance.token_ids, 0]], dtype=np.int64)
-    style = utterance.style.reshape(1, -1)
-    asked: Tensors = {"tokens": tokens, "style": style, "speed": np.ones(1, dtype=np.float32)}
-    return {**asked, **runs["text"](asked)}
+    question = asked(utterance)
+    return {**question, **runs["text"](question)}
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +88,13 @@ def test_the_chunks_are_those_of_the_plan(chunks: list[Waveform], said: Tensors)
         assert chunk.samples.dtype == np.float32
 
 
-def test_there_is_no_seam(chunks: list[Waveform], runs: dict[str, Run]) -> None:
-    rest = chunks[0].rest
-    assert rest is not None
-    tensors: Tensors = rest.progress.tensors  # type: ignore[union-attr] # the whole sentence's
-    one_pass = runs["window"](tensors)["audio"].reshape(-1)
-    assert float(np.abs(joined(chunks) - one_pass).max()) < 1e-4
+def test_there_is_no_seam(
+    chunks: list[Waveform], statistics: NormStatistics, runs: dict[str, Run], utterance: Utterance, said: Tensors
+) -> None:
+    whole = ChunkedDecoding(statistics, runs["decoder"], runs["window"], plan=lambda frames: (frames,))
+    one_pass = whole.begin(utterance, said)
+    assert one_pass.rest is None
+    assert float(np.abs(joined(chunks) - one_pass.samples).max()) < 1e-4
 
 
 def test_it_sounds_as_the_whole_sentence_does(chunks: list[Waveform], runs: dict[str, Run], said: Tensors) -> None:

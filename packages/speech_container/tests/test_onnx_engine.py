@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -107,3 +108,32 @@ def test_words_are_timed_where_they_are_heard(weights: WeightsDirectory, engine:
     lead = round(waveform.lead_s / 0.005)
     fits = [np.corrcoef(np.roll(loudness, lead + shift), expected)[0, 1] for shift in range(-40, 41)]
     assert abs(int(np.argmax(fits)) - 40) <= 10
+
+
+@pytest.mark.weights
+def test_an_utterance_of_low_latency_comes_in_chunks_where_there_are_stages() -> None:
+    weights = prepare("packages", stages=True)
+    assert weights.onnx_model is not None
+    engine = OnnxEngine(weights.onnx_model, threads=2, stages=weights.stages, statistics=weights.norm_statistics())
+    assert engine.latencies == ("exact", "low")
+    engine.load()
+    phonemes = "ðə kˈɛɾᵊl ɪz nˈɪɹli bˈYlɪŋ, ænd ðə tˈAbᵊl ɪz sˈɛt."
+    asked = replace(utterance(weights, phonemes), latency="low", voice=(("af_heart", 1.0),))
+    (chunk,), (exact,) = engine.synthesize([asked]), engine.synthesize([replace(asked, latency="exact")])
+    samples = [chunk.samples]
+    while chunk.rest is not None:
+        (chunk,) = engine.synthesize([chunk.rest])
+        samples.append(chunk.samples)
+    assert len(samples) > 1
+    assert chunk.frames is not None
+    assert chunk.frames.sum() * FRAME_SAMPLES == sum(map(len, samples))
+    assert abs(sum(map(len, samples)) - len(exact.samples)) <= 4 * FRAME_SAMPLES, (
+        "int8 has other durations than float32"
+    )
+    (short,) = engine.synthesize([replace(asked, token_ids=asked.token_ids[:5])])
+    assert short.rest is None
+    engine.close()
+
+
+def test_without_stages_every_sentence_is_whole() -> None:
+    assert OnnxEngine(Path("nowhere"), threads=1).latencies == ("exact",)

@@ -18,6 +18,7 @@ from speech_container.errors import EngineFailed, EngineUnavailable
 from speech_container.onnx_session import open_stage
 from speech_container.openvino_engine import OpenVinoEngine
 from speech_container.processor import multiplies_bfloat16
+from speech_container.stage import asked
 
 pytestmark = [
     pytest.mark.weights,
@@ -69,10 +70,7 @@ def exact(weights: WeightsDirectory, utterances: list[Utterance]) -> list[Wavefo
     runs = [open_stage(stage, threads=2) for stage in stages]
     waveforms = []
     for utterance in utterances:
-        style = utterance.style.reshape(1, -1)
-        tokens = np.array([[0, *utterance.token_ids, 0]], dtype=np.int64)
-        speed = np.array([utterance.speed], dtype=np.float32)
-        tensors: dict[str, Any] = {"tokens": tokens, "style": style, "speed": speed}
+        tensors = asked(utterance)
         for run in runs:
             tensors |= run(tensors)
         waveforms.append(Waveform(tensors["audio"].reshape(-1), tensors["durations"].reshape(-1)))

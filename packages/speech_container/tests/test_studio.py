@@ -86,6 +86,13 @@ def test_auto_becomes_an_engine_of_its_own_and_what_is_named_stays() -> None:
 def test_the_packaged_weights_get_stages_for_openvino() -> None:
     studio = open_studio(Settings(engine="openvino"))
     assert studio.engine.name == "openvino"
+    assert studio.engine.latencies == ("exact", "low")
+
+
+@pytest.mark.weights
+def test_onnx_gets_stages_where_every_answer_is_to_be_low() -> None:
+    assert open_studio(Settings(engine="onnx")).engine.latencies == ("exact",)
+    assert open_studio(Settings(engine="onnx", latency="low")).engine.latencies == ("exact", "low")
 
 
 @pytest.mark.weights

@@ -6,6 +6,7 @@ whole sentence's. The generator then needs the statistics of audio that nobody h
 blend and no state to carry. What is kept between two chunks is the generator's input, 0.6 MB a second of speech.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -40,12 +41,22 @@ class _Sentence:
 
 
 class ChunkedDecoding:
-    """`decode` runs the stage `decoder`, `sound` the stage `window`; `statistics` are those of the weights in them."""
+    """`decode` runs the stage `decoder`, `sound` the stage `window`; `statistics` are those of the weights in them.
 
-    def __init__(self, statistics: "NormStatistics", decode: Run, sound: Run) -> None:
+    `plan`: of how many frames into which chunks.
+    """
+
+    def __init__(
+        self,
+        statistics: "NormStatistics",
+        decode: Run,
+        sound: Run,
+        plan: Callable[[int], tuple[int, ...]] = chunk_frames,
+    ) -> None:
         self._statistics = statistics
         self._decode = decode
         self._sound = sound
+        self._plan = plan
 
     def takes(self, utterance: Utterance, frames: int) -> bool:
         """Whether an utterance of so many frames is made in chunks. Where not, it is to be decoded exactly."""
@@ -72,7 +83,7 @@ class ChunkedDecoding:
             "norm_factors": factors.reshape(1, -1, 1),
             "norm_offsets": offsets.reshape(1, -1, 1),
         }
-        return self._next(utterance, _Sentence(kept, durations, chunk_frames(int(durations.sum())), 0))
+        return self._next(utterance, _Sentence(kept, durations, self._plan(int(durations.sum())), 0))
 
     def proceed(self, utterance: Utterance) -> Waveform:
         """The next chunk of an utterance that came as the `rest` of one before it."""

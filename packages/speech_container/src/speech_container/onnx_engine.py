@@ -7,15 +7,21 @@ bytes of another one is the two merged, so appending `ModelProto{graph{output{na
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 from speech_protocol import Latency
 
-from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, MAX_TOKENS, Utterance, Waveform
+from .chunked_decoding import ChunkedDecoding
+from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, Utterance, Waveform
 from .errors import EngineFailed, EngineUnavailable
-from .onnx_session import open_session
+from .onnx_session import open_session, open_stage
+from .stage import Run, asked, not_loaded
+
+if TYPE_CHECKING:
+    from kokoro_weights import StageFiles
+    from kokoro_weights.norm_statistics import NormStatistics
 
 DURATIONS_OUTPUT: Final = "/encoder/Cast_output_0"
 _MODEL_GRAPH: Final = 7  # field numbers of onnx.proto3: ModelProto.graph, GraphProto.output, ValueInfoProto.name
@@ -24,42 +30,66 @@ _VALUE_NAME: Final = 1
 
 
 class OnnxEngine:
-    """`model`: the int8 export; `threads`: how many cores one utterance may use."""
+    """`model`: the int8 export; `threads`: how many cores one utterance may use.
+
+    `stages` and `statistics` of the same weights: where both are there, an utterance of low latency is made in chunks,
+    in float32, by the stages. They take another 400 MB.
+    """
 
     name = "onnx"
     max_batch = 1
-    latencies: tuple[Latency, ...] = ("exact",)
 
-    def __init__(self, model: Path, *, threads: int) -> None:
+    def __init__(
+        self,
+        model: Path,
+        *,
+        threads: int,
+        stages: "StageFiles | None" = None,
+        statistics: "NormStatistics | None" = None,
+    ) -> None:
         self._model = model
         self._threads = threads
+        self._stages = stages
+        self._statistics = statistics
         self._session: Any = None
+        self._say: Run = not_loaded
+        self._chunks: ChunkedDecoding | None = None
+
+    @property
+    def latencies(self) -> tuple[Latency, ...]:
+        """See `Engine`."""
+        return ("exact",) if self._stages is None or self._statistics is None else ("exact", "low")
 
     def load(self) -> None:
-        """Build the session; about a second. Raises `EngineUnavailable`."""
+        """Build the session; about a second, and another two for the stages. Raises `EngineUnavailable`."""
         try:
             model = with_output(self._model.read_bytes(), DURATIONS_OUTPUT)
         except OSError as error:
             raise EngineUnavailable(f"{self._model}: cannot be read ({error.strerror})") from error
         self._session = open_session(model, threads=self._threads, name=str(self._model))
+        if self._stages is not None and self._statistics is not None:
+            opened = partial(open_stage, threads=self._threads)
+            self._say = opened(self._stages.text)
+            self._chunks = ChunkedDecoding(self._statistics, opened(self._stages.decoder), opened(self._stages.window))
 
     def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
-        """One waveform an utterance, made one after the other."""
+        """One waveform an utterance, or its next chunk, made one after the other."""
         return [self._speak(utterance) for utterance in batch]
 
     def close(self) -> None:
-        """Free the session."""
-        self._session = None
+        """Free the session and the stages."""
+        self._session = self._chunks = None
+        self._say = not_loaded
 
     def _speak(self, utterance: Utterance) -> Waveform:
-        if not 0 < len(utterance.token_ids) <= MAX_TOKENS:
-            raise EngineFailed(f"an utterance has 1 to {MAX_TOKENS} tokens; {len(utterance.token_ids)} came")
-        feed = {
-            "tokens": np.array([[0, *utterance.token_ids, 0]], dtype=np.int64),
-            "style": utterance.style.reshape(1, -1),
-            "speed": np.array([utterance.speed], dtype=np.float32),
-        }
-        audio, frames = self._session.run(["audio", DURATIONS_OUTPUT], feed)
+        question = asked(utterance)
+        if self._chunks is not None and utterance.progress is not None:
+            return self._chunks.proceed(utterance)
+        if self._chunks is not None and utterance.latency == "low":
+            tensors = {**question, **self._say(question)}
+            if self._chunks.takes(utterance, int(tensors["durations"].sum())):
+                return self._chunks.begin(utterance, tensors)
+        audio, frames = self._session.run(["audio", DURATIONS_OUTPUT], question)
         samples, frames = audio.reshape(-1), frames.reshape(-1)
         if frames.sum() * FRAME_SAMPLES != len(samples):
             raise EngineFailed(f"the durations add up to {frames.sum()} frames, the audio has {len(samples)} samples")

@@ -82,7 +82,8 @@ def open_weights(settings: Settings) -> "WeightsDirectory":
     given = given_weights(settings)
     if given is not None:
         return WeightsDirectory.open(given)
-    return prepare("packages", safetensors=settings.engine in TORCH_ENGINES, stages=settings.engine == "openvino")
+    with_stages = settings.engine == "openvino" or (settings.engine == "onnx" and settings.latency == "low")
+    return prepare("packages", safetensors=settings.engine in TORCH_ENGINES, stages=with_stages)
 
 
 def _engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
@@ -100,7 +101,13 @@ def _onnx_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
 
     if weights.onnx_model is None:
         raise EngineUnavailable(f"the onnx engine needs an ONNX model, and the weights in {weights.path} have none")
-    return OnnxEngine(weights.onnx_model, threads=settings.engine_threads)
+    stages = weights.stages if settings.latency == "low" else None  # they are large, and this engine runs on the small
+    return OnnxEngine(
+        weights.onnx_model,
+        threads=settings.engine_threads,
+        stages=stages,
+        statistics=weights.norm_statistics() if stages else None,
+    )
 
 
 def _openvino_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
