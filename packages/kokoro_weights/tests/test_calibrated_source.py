@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from kokoro_weights.calibrated_source import CalibratedSource
 from kokoro_weights.calibration import calibrate
+from kokoro_weights.calibration_text import text_digest
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.errors import HashMismatch, StatisticsRefused
 from kokoro_weights.manifest import STATISTICS_PATH
 from kokoro_weights.norm_statistics import FEATURES, STATISTICS, Calibrated, NormStatistics
 from kokoro_weights.pins import load, shipped_statistics
-from kokoro_weights.preparation import Place, prepare_from
+from kokoro_weights.preparation import Place, prepare, prepare_from
 from kokoro_weights.summary import summary
 
 if TYPE_CHECKING:
@@ -90,11 +91,20 @@ def test_this_packages_table_is_not_for_other_weights(weights: WeightsDirectory)
     assert summary(weights)["calibrated_voices"] == 0
 
 
-def test_this_packages_table_is_the_pinned_one_and_for_the_pinned_weights() -> None:
+def test_this_packages_table_is_the_pinned_one_and_has_every_pinned_voice_of_the_pinned_weights() -> None:
     pins = load()
     table = NormStatistics.parse(shipped_statistics())
     assert set(table.calibrated.models) == {pins.packages.model.sha256, pins.dequantised.sha256}
-    assert table.calibrated.voices.items() <= pins.voices.items()
+    assert table.calibrated.voices == pins.voices
+    assert table.calibrated.text == text_digest(), "measured on another text than the one that is here"
+
+
+@pytest.mark.weights
+def test_the_packaged_weights_come_calibrated_for_voices_and_blends() -> None:
+    table = prepare("packages").norm_statistics()
+    assert table is not None
+    assert table.knows({"zm_yunyang": 1.0})
+    assert table.knows({"af_heart": 0.5, "bm_george": 0.5})
 
 
 def test_what_is_measured_becomes_a_directory(weights: WeightsDirectory, cache: Path) -> None:
