@@ -1,0 +1,141 @@
+"""How well a sentence's statistics are predicted: by ridge, by rank, and by the sentences that a voice has spoken.
+
+    uv run python -m benchmarks.norm_fit [--cache DIR] [--write docs]
+
+It takes the records that `kokoro-weights calibrate` keeps in the same cache, so that has to have run. Every fourth
+sentence of each voice is left out of a fit and predicted by it. The error of a mean is in standard deviations of its
+channel, that of a variance in its logarithm; both are root mean squares over all 9,216 channels.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from kokoro_weights import prepare
+from kokoro_weights.calibration import Calibration
+from kokoro_weights.norm_fit import RANK, RIDGE, fit
+from kokoro_weights.norm_statistics import Calibrated, NormStatistics, Records
+from kokoro_weights.preparation import default_cache
+
+from benchmarks.rig.report import put_blocks
+
+SCRIPT: Final = "benchmarks/norm_fit.py"
+RIDGES: Final = (0.01, 0.03, 0.1, 0.3, 1.0)
+RANKS: Final = (0, 8, 16, 32, 64)
+SPOKEN: Final = (4, 8, 12, 20, 30)
+LEFT_OUT: Final = 4
+"""Every fourth."""
+
+type Known = Callable[[str], Records]
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """`mean` in standard deviations, `variance` as a difference of logarithms."""
+
+    mean: float
+    variance: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} | {self.variance:.3f}"
+
+
+class Split:
+    """Records of every voice that has as many sentences as are asked for, split into seen and left out."""
+
+    def __init__(self, calibration: Calibration, voices: Sequence[str], sentences: int) -> None:
+        self._calibration = calibration
+        self._sentences = sentences
+        self.voices = [voice for voice in voices if len(self._all(voice).features) == sentences]
+
+    def _all(self, voice: str) -> Records:
+        records = self._calibration.records(voice)
+        return Records(records.features[: self._sentences], records.statistics[: self._sentences])
+
+    def _part(self, voice: str, left_out: bool) -> Records:
+        records = self._all(voice)
+        chosen = (np.arange(len(records.features)) % LEFT_OUT == LEFT_OUT - 1) == left_out
+        return Records(records.features[chosen], records.statistics[chosen])
+
+    def seen(self, voice: str) -> Records:
+        """What a fit may know."""
+        return self._part(voice, left_out=False)
+
+    def left_out(self, voice: str) -> Records:
+        """What it is asked."""
+        return self._part(voice, left_out=True)
+
+    def error(self, table: NormStatistics, voices: Sequence[str]) -> Error:
+        """Over the sentences that are left out."""
+        means, variances = [], []
+        for voice in voices:
+            records = self.left_out(voice)
+            for features, statistics in zip(records.features, records.statistics, strict=True):
+                mean, variance = table.predict(features, {voice: 1.0})
+                wanted, log_variance = np.split(statistics, 2)
+                means.append(np.square((mean - wanted) / np.exp(log_variance / 2)).mean())
+                variances.append(np.square(np.log(variance) - log_variance).mean())
+        return Error(float(np.sqrt(np.mean(means))), float(np.sqrt(np.mean(variances))))
+
+
+def fitted(voices: Sequence[str], records: Known, *, rank: int = RANK, ridge: float = RIDGE) -> NormStatistics:
+    """A table that nobody keeps."""
+    return fit(voices, records, Calibrated((), dict.fromkeys(voices, ""), ""), rank=rank, ridge=ridge)
+
+
+def by_choice(split: Split) -> list[str]:
+    """The error by ridge and by rank, in Markdown."""
+    lines = ["| rank | ridge | mean | log variance |", "|--:|--:|--:|--:|"]
+    choices = [(rank, RIDGE) for rank in RANKS] + [(RANK, ridge) for ridge in RIDGES if ridge != RIDGE]
+    for rank, ridge in choices:
+        table = fitted(split.voices, split.seen, rank=rank, ridge=ridge)
+        chosen = ["**", "**"] if (rank, ridge) == (RANK, RIDGE) else ["", ""]
+        lines.append(f"| {str(rank).join(chosen)} | {str(ridge).join(chosen)} | {split.error(table, split.voices)} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def by_sentences(split: Split) -> list[str]:
+    """The error of a voice that has spoken so many sentences, with the others' as they are; in Markdown."""
+    lines = ["| sentences | mean | log variance |", "|--:|--:|--:|"]
+    for spoken in SPOKEN:
+        errors = [split.error(fitted(split.voices, _limited(split, voice, spoken)), [voice]) for voice in split.voices]
+        mean, variance = (float(np.mean([getattr(error, name) for error in errors])) for name in ("mean", "variance"))
+        lines.append(f"| {spoken} | {Error(mean, variance)} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def _limited(split: Split, voice: str, sentences: int) -> Known:
+    def seen(name: str) -> Records:
+        records = split.seen(name)
+        limit = sentences if name == voice else None
+        return Records(records.features[:limit], records.statistics[:limit])
+
+    return seen
+
+
+def main() -> None:
+    """Fit, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, help="where `kokoro-weights calibrate` kept what it measured")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="the directory of low-latency.md")
+    arguments = parser.parse_args()
+    weights = prepare("packages")
+    calibration = Calibration(weights, arguments.cache or default_cache())
+    every, long = (Split(calibration, weights.voice_names, sentences) for sentences in (12, 40))
+    if not every.voices or not long.voices:
+        raise SystemExit(f"{calibration.place}: no records of whole voices; run `kokoro-weights calibrate`")
+    blocks = {
+        "Fit": "\n".join([f"{len(every.voices)} voices, nine sentences of each:", "", *by_choice(every)]),
+        "Sentences": "\n".join([f"Means of {len(long.voices)} voices:", "", *by_sentences(long)]),
+    }
+    if arguments.write is not None:
+        put_blocks(arguments.write / "low-latency.md", blocks, SCRIPT)
+
+
+if __name__ == "__main__":
+    main()
