@@ -23,8 +23,9 @@ def row(voice: str = "af_heart", *, frames: int = 200, low: Distance = DISTANCE,
     return Row(voice, "A sentence.", frames, 3, low, worse, worse, seam=2e-5, words=2, errors=errors)
 
 
+@pytest.mark.load
 @pytest.mark.weights
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.skipif("openvino" not in installed_engines(), reason="OpenVINO has wheels for x86-64 only")
 def test_held_out_sentences_sound_as_they_do_whole_and_in_a_blend_too() -> None:
     weights = prepare("packages", stages=True)
