@@ -71,6 +71,14 @@ def test_kokoro_speaks_through_the_gateway_with_the_lengths_and_words_that_aws_p
     assert "3 passed" in done.stdout
 
 
+def test_the_smoke_test_of_a_deployment_passes_with_it_behind_the_gateway(kokoro: Container) -> None:
+    done = kokoro.pytest(
+        "tests/infrastructure/test_smoke_test.py", "-m", "infra", "-k", "three_sentences or writes_a_wav"
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "2 passed" in done.stdout
+
+
 def test_the_whole_protocol_is_what_its_document_says(cpu_image: Image) -> None:
     with running(cpu_image, "--env", "SPEECH_ENGINE=tone") as container:
         container.ready()

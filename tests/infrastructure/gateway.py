@@ -1,14 +1,17 @@
 """`python -m tests.infrastructure.gateway ENDPOINT ENGINE DIR`: a deployed endpoint's data plane, on loopback.
 
 SageMaker's bidirectional face as the local cloud has it, under the endpoint's own name and the stand-in account's keys,
-with the real speech container behind it. The first line of standard output is JSON: `url` and `ca`. Ends with SIGTERM.
+with the real speech server behind it, or whichever runs at `VOICE_TEST_SPEECH_URL`. The first line of standard output
+is JSON: `url` and `ca`. Ends with SIGTERM.
 """
 
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
@@ -26,14 +29,11 @@ async def serve(endpoint: str, engine: str, directory: Path) -> None:
     """Until SIGTERM."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    script = str(Path(sys.executable).with_name("speech-container"))
-    command = [script, "serve", "--host", "127.0.0.1", "--port", "0", "--engine", engine]
     certificates = create_certificates(directory / "certificates")
-    speech = ServiceProcess("speech-container", command, environment={}, log_file=directory / "speech-container.log")
-    async with speech:
-        await _ready(speech.url)
+    async with _speech(engine, directory) as url:
+        await _ready(url)
         plane = SageMakerBidirectional(
-            {endpoint: speech.url},
+            {endpoint: url},
             credentials=Credentials(*KEYS.values()),
             certificates=certificates,
             region=REGION,
@@ -42,6 +42,20 @@ async def serve(endpoint: str, engine: str, directory: Path) -> None:
         async with plane:
             print(json.dumps({"url": plane.url, "ca": str(certificates.ca)}), flush=True)  # noqa: T201
             await stop.wait()
+
+
+@contextlib.asynccontextmanager
+async def _speech(engine: str, directory: Path) -> AsyncIterator[str]:
+    """Where a speech server is."""
+    running = os.environ.get("VOICE_TEST_SPEECH_URL")
+    if running:
+        yield running
+        return
+    script = str(Path(sys.executable).with_name("speech-container"))
+    command = [script, "serve", "--host", "127.0.0.1", "--port", "0", "--engine", engine]
+    log = directory / "speech-container.log"
+    async with ServiceProcess("speech-container", command, environment={}, log_file=log) as speech:
+        yield speech.url
 
 
 async def _ready(url: str) -> None:
