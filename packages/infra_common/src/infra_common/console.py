@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from rich import box
 from rich.console import Console as RichConsole
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -40,8 +39,8 @@ class Console:
         self._program = program
         self.as_json = as_json
         self.assume_yes = assume_yes
-        self.out = RichConsole(highlight=False, no_color=no_color or None)
-        self.err = RichConsole(stderr=True, highlight=False, no_color=no_color or None)
+        self.out = RichConsole(highlight=False, emoji=False, no_color=no_color or None)
+        self.err = RichConsole(stderr=True, highlight=False, emoji=False, no_color=no_color or None)
         for console in (self.out, self.err):
             if not console.is_terminal:
                 console.width = PIPE_COLUMNS
@@ -54,6 +53,8 @@ class Console:
         """
         start = time.monotonic()
         if self.err.is_terminal:
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # not for --help
+
             columns = (
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
@@ -73,6 +74,8 @@ class Console:
     def transfer(self, what: str, total_bytes: int) -> Iterator[BytesDone]:
         """Shows how many bytes have gone; gives a function that adds to them, from any thread."""
         if self.err.is_terminal:
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
             columns = (TextColumn("{task.description}"), BarColumn(30), DownloadColumn(), TimeElapsedColumn())
             with Progress(*columns, console=self.err, transient=True) as bar:
                 task = bar.add_task(escape(what), total=total_bytes)
