@@ -18,8 +18,9 @@ from typing import Any, Final
 import numpy as np
 from speech_container.app import build_app
 from speech_container.engine import FRAME_SAMPLES, Utterance, Waveform
+from speech_container.listener import Piece
 from speech_container.narration import Narrator
-from speech_container.scheduler import Piece, Step
+from speech_container.scheduler import Step
 from speech_container.service import Service, State
 from speech_container.session import MAX_TEXT_CONTEXTS
 from speech_container.settings import Settings

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from speech_container.errors import QueueFull
-from speech_container.scheduler import Piece, Scheduler, Step, Wake
+from speech_container.listener import Piece
+from speech_container.scheduler import Scheduler, Step, Wake
 
 PHONEMES = 30  # in every segment, where a test does not say
 FOR_EVER_S = 1e9

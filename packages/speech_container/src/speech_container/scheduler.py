@@ -24,28 +24,19 @@ to leak or to release twice.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Final
 
 from .errors import QueueFull
+from .listener import SILENCE_S, Job, Listener, Piece
 from .pace import Pace
 
 _HELD_FACTOR: Final = 32  # segments in memory, in queues: so many listeners may have as much as one listener may
 _LEAST_SEGMENT_S: Final = 0.1
 _RETRY_RANGE_S: Final = (0.1, 60.0)
 _BY_URGENCY: Final = attrgetter("dry_s", "number")  # whoever runs dry first, then whose job came first
-_SILENCE_S: Final = 1e-6  # less than a sample of audio: what sums of durations may be off by
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One segment of one job, or the chunk `part` of it."""
-
-    job: int
-    index: int
-    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,105 +54,12 @@ class Wake:
 
 
 @dataclass(slots=True)
-class _Job:
-    phonemes: tuple[int, ...]  # of each segment
-    submitted_s: float
-    paced: bool
-    in_chunks: bool
-    started: int = 0
-    made: int = 0
-    unsent_s: float = 0.0  # audio that was made and not sent
-    segment_s: float = 0.0  # of the segment in hand that is made in chunks: all its audio,
-    parts: int = 0  # the chunks that were begun,
-    to_come_s: tuple[float, ...] = ()  # and the audio of each that was not
-
-    @property
-    def segments(self) -> int:
-        return len(self.phonemes)
-
-    @property
-    def waiting(self) -> int:
-        return self.segments - self.started
-
-    @property
-    def has_next(self) -> bool:
-        return bool(self.waiting or self.to_come_s)
-
-    @property
-    def rest(self) -> Iterator[float]:
-        """What no step has taken, as phonemes: the rest of the segment in hand, then the others."""
-        if self.to_come_s:
-            yield self._phonemes_in(sum(self.to_come_s))
-        yield from self.phonemes[self.started :]
-
-    def next_phonemes(self, first_share: float) -> float:
-        """Of the next step. `first_share`: how much of a segment its first chunk is."""
-        if self.to_come_s:
-            return self._phonemes_in(self.to_come_s[0])
-        return self.phonemes[self.started] * (first_share if self.in_chunks else 1.0)
-
-    def take(self, number: int) -> Piece:
-        """The next step's piece."""
-        if self.to_come_s:
-            self.to_come_s = self.to_come_s[1:]
-            self.parts += 1
-        else:
-            self.started += 1
-            self.parts = 0
-        return Piece(number, self.started - 1, self.parts)
-
-    def took(self, made_s: float, to_come_s: tuple[float, ...]) -> None:
-        """The piece in hand has become so much audio."""
-        self.unsent_s += made_s
-        if self.parts == 0:
-            self.segment_s = made_s + sum(to_come_s)
-        self.to_come_s = to_come_s
-        if not to_come_s:
-            self.made += 1
-
-    def _phonemes_in(self, audio_s: float) -> float:
-        return self.phonemes[self.started - 1] * audio_s / max(self.segment_s, _SILENCE_S)
-
-    @property
-    def is_delivered(self) -> bool:
-        return self.made == self.segments and self.unsent_s < _SILENCE_S
-
-
-@dataclass(slots=True)
-class _Listener:
-    sent_until_s: float = -math.inf  # when it will have heard what was sent
-    unsent_since_s: float = -math.inf  # when the oldest audio that was not sent was made
-    free_s: float = -math.inf  # since when neither a step nor unsent audio holds its next segment back
-    jobs: dict[int, _Job] = field(default_factory=dict)  # in order of arrival
-
-    @property
-    def queue(self) -> Iterator[tuple[_Job, float]]:
-        """What no step has taken yet, segment by segment: its job and its phonemes."""
-        return ((job, phonemes) for job in self.jobs.values() for phonemes in job.rest)
-
-    @property
-    def head(self) -> tuple[int, _Job] | None:
-        """The oldest job with something that no step has taken."""
-        return next(((number, job) for number, job in self.jobs.items() if job.has_next), None)
-
-    @property
-    def unsent_s(self) -> float:
-        return sum(job.unsent_s for job in self.jobs.values())
-
-    def dry_s(self, unsent_s: float) -> float:
-        """When it will have heard all that was made; what was not sent is taken to be heard as soon as it can be."""
-        if unsent_s < _SILENCE_S:
-            return self.sent_until_s
-        return max(self.sent_until_s, self.unsent_since_s) + unsent_s
-
-
-@dataclass(slots=True)
 class _Candidate:
     """A listener's next segment, or the next chunk of one."""
 
     dry_s: float  # where it has nothing to hear: since when it waits
     number: int
-    job: _Job
+    job: Job
     unsent_s: float
     opens_s: float  # from when on it may run
 
@@ -192,7 +90,7 @@ class Scheduler:
         self._batch_window_s = batch_window_s if max_batch > 1 else 0.0
         self._max_wait_s = max_wait_s
         self._fills_steps = fills_steps
-        self._listeners: dict[int, _Listener] = {}  # those with jobs
+        self._listeners: dict[int, Listener] = {}  # those with jobs
         self._resting: dict[int, float] = {}  # those without, who still hear something, and until when
         self._listener_of: dict[int, int] = {}
         self._jobs_seen = 0
@@ -228,7 +126,7 @@ class Scheduler:
         listener's own queue, or the memory for all of them is full. A job that is longer than a queue is taken when
         nothing else is in it, because it would never fit later.
         """
-        found = self._listeners.get(listener) or _Listener(self._resting.get(listener, -math.inf))
+        found = self._listeners.get(listener) or Listener(self._resting.get(listener, -math.inf))
         self._require_room(found, phonemes, now_s)
         silence_s = self.wait_s(now_s) - max(0.0, found.dry_s(found.unsent_s) - now_s)
         if silence_s > self._max_wait_s:
@@ -237,7 +135,7 @@ class Scheduler:
         self._resting.pop(listener, None)
         self._listeners[listener] = found
         self._listener_of[self._jobs_seen] = listener
-        found.jobs[self._jobs_seen] = _Job(tuple(phonemes), now_s, paced, in_chunks)
+        found.jobs[self._jobs_seen] = Job(tuple(phonemes), now_s, paced, in_chunks)
         return self._jobs_seen
 
     def claimed(self, now_s: float) -> int:
@@ -280,7 +178,7 @@ class Scheduler:
             if made_s is None:
                 self._remove(piece.job, now_s)
                 continue
-            if listener.unsent_s < _SILENCE_S:
+            if listener.unsent_s < SILENCE_S:
                 listener.unsent_since_s = now_s
             job = listener.jobs[piece.job]
             job.took(made_s, rest_s)
@@ -413,7 +311,7 @@ class Scheduler:
             return 0.0
         return max(0.0, self._step_begun_s + self._step_takes_s - now_s)
 
-    def _require_room(self, listener: _Listener, phonemes: Sequence[int], now_s: float) -> None:
+    def _require_room(self, listener: Listener, phonemes: Sequence[int], now_s: float) -> None:
         everybody, limit = self._listeners.values(), self._max_waiting
         claims = self._claim(listener, now_s, phonemes) - self._claim(listener, now_s)
         own = sum(job.waiting for job in listener.jobs.values())
@@ -425,7 +323,7 @@ class Scheduler:
             if used and more and used + more > room:
                 raise _full(self._room_s(whose, min(used, used + more - room), now_s))
 
-    def _claim(self, listener: _Listener, now_s: float, more: Sequence[int] = ()) -> int:
+    def _claim(self, listener: Listener, now_s: float, more: Sequence[int] = ()) -> int:
         """How many of the listener's segments, and of `more`, it takes to bring it to its look-ahead."""
         unsent_s = listener.unsent_s
         room_s = self._look_ahead_s - max(unsent_s, listener.dry_s(unsent_s) - now_s)
@@ -437,7 +335,7 @@ class Scheduler:
             claimed += 1
         return claimed
 
-    def _room_s(self, whose: Iterable[_Listener], excess: int, now_s: float) -> float:
+    def _room_s(self, whose: Iterable[Listener], excess: int, now_s: float) -> float:
         """About how long until `excess` of the waiting segments have begun: the engine must get to them, and their
         listeners must have heard enough to be let have them."""
         opens_s: list[float] = []
@@ -452,7 +350,7 @@ class Scheduler:
         engine_s = self._pace.takes_s(total * excess / len(opens_s), self._max_batch)
         return max(opens_s[excess - 1] - now_s, self._step_left_s(now_s) + engine_s)
 
-    def _listener(self, job: int) -> _Listener | None:
+    def _listener(self, job: int) -> Listener | None:
         name = self._listener_of.get(job)
         return None if name is None else self._listeners[name]
 

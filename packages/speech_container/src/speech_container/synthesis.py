@@ -20,9 +20,10 @@ from speech_protocol import ErrorCode
 
 from .engine import Engine, Utterance, Waveform
 from .errors import QueueFull, Refusal
+from .listener import Piece
 from .narration import Line, Script
 from .playback import Playback
-from .scheduler import Piece, Scheduler, Step, Wake
+from .scheduler import Scheduler, Step, Wake
 
 logger = logging.getLogger(__name__)
 
