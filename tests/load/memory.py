@@ -9,6 +9,9 @@ from typing import Final
 MEBIBYTE: Final = 1024 * 1024
 ALLOWED_BYTES: Final = 16 * MEBIBYTE
 """What the level may rise over the second and third thirds of a run."""
+ALLOWED_IN_MINUTES_BYTES: Final = 2 * ALLOWED_BYTES
+"""The same of a run of less than ten minutes: an hour's first minutes take 25 MiB until codecs, voices and pools are as
+large as they get, and are level after that."""
 _WINDOWS: Final = 6
 _LEAST_SAMPLES: Final = 18
 _FLOOR: Final = 0.2
@@ -43,10 +46,9 @@ class Level:
         trend = statistics.median(slopes) * (_WINDOWS - 1)
         return cls(_floor(samples[third : 2 * third]), _floor(samples[-third:]), trend)
 
-    @property
-    def rises(self) -> bool:
+    def rises(self, allowed_bytes: float = ALLOWED_BYTES) -> bool:
         """Whether it is no level."""
-        return self.late - self.early > ALLOWED_BYTES or self.trend > ALLOWED_BYTES
+        return self.late - self.early > allowed_bytes or self.trend > allowed_bytes
 
     def __str__(self) -> str:
         early, late, trend = (value / MEBIBYTE for value in (self.early, self.late, self.trend))

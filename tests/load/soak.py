@@ -24,7 +24,7 @@ from websockets.exceptions import WebSocketException
 from tests.load import requests, rudeness, sessions
 from tests.load.caller import TurnedAway
 from tests.load.ledger import Limits, Violation
-from tests.load.memory import MEBIBYTE, Level
+from tests.load.memory import ALLOWED_BYTES, ALLOWED_IN_MINUTES_BYTES, MEBIBYTE, Level
 from tests.load.record import Record, differences
 from tests.load.server import Footprint, LoadedServer
 from tests.load.target import PATIENCE_S, Target
@@ -236,7 +236,8 @@ async def _judge(server: LoadedServer, outcome: Outcome) -> None:
     if outcome.after.threads > outcome.before.threads:
         problems.append(f"{outcome.before.threads} threads before, {outcome.after.threads} after")
     outcome.level = Level.of(outcome.samples)
-    if outcome.level.rises:
+    is_long = len(outcome.samples) * SAMPLE_S >= 600
+    if outcome.level.rises(ALLOWED_BYTES if is_long else ALLOWED_IN_MINUTES_BYTES):
         problems.append(f"memory does not level off: {outcome.level}")
     outcome.requests = log.totals.total()
     outcome.warnings = dict(log.warnings)
