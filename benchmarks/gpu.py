@@ -357,7 +357,10 @@ def main() -> None:
             return TorchEngine(model, config, threads=found["cpus"], graphs=graphs, max_batch=max_batch)
 
         has_device = arguments.device == "cuda"
-        left_s = lambda: arguments.budget_s - (time.monotonic() - began_s)  # noqa: E731
+
+        def left_s() -> float:
+            return float(arguments.budget_s - (time.monotonic() - began_s))
+
         bench = Bench(make, voices, quick=arguments.quick, has_device=has_device, left_s=left_s)
         report: dict[str, Any] = {"machine": found, "weights": "random" if voices.is_random else "kokoro"}
         try:

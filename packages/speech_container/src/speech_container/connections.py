@@ -69,7 +69,7 @@ class HttpConnection(HttpToolsProtocol):
         self._has_heard = False
         self._lost = asyncio.Event()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
         super().connection_made(transport)
         self._await_head()
 
@@ -113,7 +113,7 @@ class HttpConnection(HttpToolsProtocol):
                 return
             try:
                 async with asyncio.timeout(self.config.patience_s):
-                    await cycle.send(message)  # type: ignore[arg-type]
+                    await cycle.send(message)  # type: ignore[arg-type] # a plain dict
             except TimeoutError:
                 logger.warning("the client does not read; connection dropped")
                 self.transport.abort()
