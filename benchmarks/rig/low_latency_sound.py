@@ -114,7 +114,7 @@ def sound_limits(rows: Sequence[Row]) -> list[Limit]:
     mean = _means(rows)
     limits = [
         Limit("mel distance, mean, dB", mean["low"].mel, MEL_DB),
-        Limit("loudness of a quarter of a second, largest change, dB", mean["low"].loudness_max, LOUDNESS_DB),
+        Limit("loudness of a quarter of a second of speech, largest change, dB", mean["low"].loudness_max, LOUDNESS_DB),
         Limit("seam: in chunks against one pass, largest difference", max(row.seam for row in rows), SEAM),
         Limit("words misheard, against whole sentences", _errors(rows, "low"), _errors(rows, "exact")),
     ]
@@ -122,6 +122,12 @@ def sound_limits(rows: Sequence[Row]) -> list[Limit]:
         spectral = Limit("log-spectral distance, mean, dB", mean["low"].spectral, mean["bfloat16"].spectral)
         limits.insert(0, spectral)
         limits.append(Limit("the same in bfloat16", _errors(rows, "served"), _errors(rows, "bfloat16")))
+        whole = Limit(
+            "words misheard of whole sentences, bfloat16 against float32",
+            _errors(rows, "bfloat16"),
+            _errors(rows, "exact"),
+        )
+        limits.append(whole)
     return limits
 
 
@@ -132,7 +138,8 @@ def _means(rows: Sequence[Row]) -> dict[str, Distance]:
         distances = [distance for row in rows if isinstance(distance := getattr(row, name), Distance)]
         if distances:
             means = {key: float(np.mean([getattr(d, key) for d in distances])) for key in Distance.__slots__}
-            found[name] = replace(Distance(**means), loudness_max=max(d.loudness_max for d in distances))
+            largest = {key: max(getattr(d, key) for d in distances) for key in ("loudness_max", "faint_max")}
+            found[name] = replace(Distance(**means), **largest)
     return found
 
 
@@ -158,14 +165,22 @@ def by_voice(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
 
 def sound_table(rows: Sequence[Row], limits: Sequence[Limit]) -> str:
     """In Markdown."""
-    columns = ("sentences", "spectrum", "bfloat16's", "low in bfloat16", "mel", "bfloat16's", "loudness: mean, most")
+    columns = (
+        "sentences",
+        "spectrum",
+        "bfloat16's",
+        "low in bfloat16",
+        "mel",
+        "bfloat16's",
+        "loudness: mean, most, faint",
+    )
     lines = [f"| voice | {' | '.join(columns)} | misheard: whole, low |", f"|---{'|--:' * len(columns)}|---|"]
     for voice, kept in by_voice(rows).items():
         spectral, mel = (
             {name: f"{kept[name][kind]:.2f}" for name in ("low", "bfloat16", "served") if name in kept}
             for kind in ("spectral", "mel")
         )
-        loudness = f"{kept['low']['loudness_mean']:.2f}, {kept['low']['loudness_max']:.2f}"
+        loudness = ", ".join(f"{kept['low'][key]:.2f}" for key in ("loudness_mean", "loudness_max", "faint_max"))
         errors = kept["errors"]
         heard = f"{errors['exact']}, {errors['low']} of {kept['words']}" if errors else ""
         cells = (

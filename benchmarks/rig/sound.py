@@ -20,19 +20,24 @@ HOP: Final = 256
 MEL_BANDS: Final = 80
 FLOOR_DB: Final = -60.0
 QUARTER_SAMPLES: Final = SAMPLE_RATE_HZ // 4
+SPEECH_DB: Final = -20.0
+"""A quarter of a second this far below the mean level is no speech, but a breath, or the end of a word before a pause:
+the relative gate of EBU Tech 3342."""
 HEARD_DB: Final = -40.0
-"""A quarter of a second that is this far below the loudest is not compared: the last of a breath before a pause."""
+"""A quarter of a second that is this far below the loudest is not compared at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
     """`spectral`: the root mean square over the bins, averaged over time (log-spectral distance); `mel`: the mean
-    difference of the bands; `loudness_mean`, `loudness_max`: over all quarters of a second that are heard."""
+    difference of the bands; `loudness_mean`, `loudness_max`: over all quarters of a second of speech; `faint_max`: over
+    the others that are heard."""
 
     spectral: float
     mel: float
     loudness_mean: float
     loudness_max: float
+    faint_max: float
 
     @classmethod
     def of(cls, reference: Audio, other: Audio) -> "Distance":
@@ -43,12 +48,13 @@ class Distance:
         bins = levels_db(wanted, wanted.max()) - levels_db(found, wanted.max())
         bands, other_bands = wanted @ mel_filters().T, found @ mel_filters().T
         mel = levels_db(bands, bands.max()) - levels_db(other_bands, bands.max())
-        loudness = loudness_changes_db(reference, other)
+        changes, is_speech = loudness_changes_db(reference, other)
         return cls(
             round(float(np.sqrt(np.square(bins).mean(axis=1)).mean()), 4),
             round(float(np.abs(mel).mean()), 4),
-            round(float(loudness.mean()), 4),
-            round(float(loudness.max()), 4),
+            round(float(changes[is_speech].mean()), 4),
+            round(float(changes[is_speech].max()), 4),
+            round(float(changes[~is_speech].max(initial=0.0)), 4),
         )
 
 
@@ -65,11 +71,16 @@ def levels_db(values: Spectra, loudest: float) -> Spectra:
     return np.asarray(10 * np.log10(np.maximum(values / loudest, floor)))
 
 
-def loudness_changes_db(reference: Audio, other: Audio) -> Spectra:
-    """float64 [quarters]: how much louder or softer each quarter of a second is that is heard; signs are dropped."""
+def loudness_changes_db(reference: Audio, other: Audio) -> tuple[Spectra, NDArray[np.bool_]]:
+    """float64 [quarters]: how much louder or softer each quarter of a second is that is heard; signs are dropped.
+
+    And which of them are speech in the reference.
+    """
     wanted, found = _quarters(reference), _quarters(other)
     heard = wanted > wanted.max() * 10 ** (HEARD_DB / 20)
-    return np.asarray(np.abs(20 * np.log10(found[heard] / wanted[heard])))
+    level = np.sqrt(np.square(wanted[heard]).mean())
+    changes = np.abs(20 * np.log10(found[heard] / wanted[heard]))
+    return changes, wanted[heard] > level * 10 ** (SPEECH_DB / 20)
 
 
 def _quarters(audio: Audio) -> Spectra:

@@ -12,8 +12,8 @@ from benchmarks.rig.low_latency_sound import Phonemes, Row, sound, sound_limits,
 from benchmarks.rig.sound import Distance
 
 SPECTRUM = "log-spectral distance, mean, dB"
-LOUDNESS = "loudness of a quarter of a second, largest change, dB"
-DISTANCE = Distance(spectral=1.0, mel=0.5, loudness_mean=0.1, loudness_max=0.4)
+LOUDNESS = "loudness of a quarter of a second of speech, largest change, dB"
+DISTANCE = Distance(spectral=1.0, mel=0.5, loudness_mean=0.1, loudness_max=0.4, faint_max=2.0)
 
 
 def row(voice: str = "af_heart", *, frames: int = 200, low: Distance = DISTANCE, misheard: int = 1) -> Row:
@@ -51,12 +51,13 @@ def test_no_sentence_that_is_measured_was_calibrated_with() -> None:
 
 
 def test_limits_are_of_means_and_of_extremes() -> None:
-    loud = Distance(spectral=3.0, mel=1.5, loudness_mean=0.1, loudness_max=1.1)
+    loud = Distance(spectral=3.0, mel=1.5, loudness_mean=0.1, loudness_max=1.1, faint_max=3.0)
     assert [(limit.figure, limit.limit, limit.is_met) for limit in sound_limits([row(), row(low=loud)])] == [
         (2.0, 4.0, True),
         (1.0, 1.2, True),
         (1.1, 1.0, False),
         (2e-5, 1e-4, True),
+        (2, 2, True),
         (2, 2, True),
         (2, 2, True),
     ]
@@ -68,14 +69,14 @@ def test_a_word_that_only_chunks_lose_is_told() -> None:
 
 
 def test_a_sentence_that_is_made_whole_proves_nothing() -> None:
-    short = row(frames=99, low=Distance(9.0, 9.0, 9.0, 9.0))
+    short = row(frames=99, low=Distance(9.0, 9.0, 9.0, 9.0, 9.0))
     assert sound_limits([row(), short]) == sound_limits([row()])
     assert "| `af_heart` | 1 |" in sound_table([row(), short], [])
 
 
 def test_a_table_has_a_line_for_each_voice_and_says_what_was_missed() -> None:
     table = sound_table([row(), row("bf_emma")], [Limit("a figure", 2.0, 1.0)])
-    assert "| `af_heart` | 1 | 1.00 | 2.00 | 2.00 | 0.50 | 1.00 | 0.10, 0.40 | 1, 1 of 2 |" in table
+    assert "| `af_heart` | 1 | 1.00 | 2.00 | 2.00 | 0.50 | 1.00 | 0.10, 0.40, 2.00 | 1, 1 of 2 |" in table
     assert "| `bf_emma` | 1 |" in table
     assert "| a figure | 2 | 1 | **missed** |" in table
 

@@ -11,7 +11,7 @@ NOISE: Audio = CHANCE.standard_normal(2 * SAMPLE_RATE_HZ).astype(np.float32) * n
 
 
 def test_a_recording_is_no_distance_from_itself() -> None:
-    assert Distance.of(NOISE, NOISE) == Distance(0.0, 0.0, 0.0, 0.0)
+    assert Distance.of(NOISE, NOISE) == Distance(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_half_the_amplitude_is_six_decibels_in_everything() -> None:
@@ -30,9 +30,19 @@ def test_two_noises_sound_alike_in_bands_and_not_in_bins() -> None:
 def test_one_quarter_that_is_louder_is_seen() -> None:
     louder = NOISE.copy()
     louder[2 * QUARTER_SAMPLES : 3 * QUARTER_SAMPLES] *= 10 ** (1.5 / 20)
-    changes = loudness_changes_db(NOISE, louder)
+    changes, is_speech = loudness_changes_db(NOISE, louder)
+    assert is_speech.all()
     assert changes == pytest.approx([0, 0, 1.5, 0, 0, 0, 0, 0], abs=1e-4)
     assert Distance.of(NOISE, louder).loudness_max == pytest.approx(1.5, abs=1e-3)
+
+
+def test_a_breath_is_told_apart_from_speech() -> None:
+    breath = NOISE.copy()
+    breath[QUARTER_SAMPLES : 2 * QUARTER_SAMPLES] *= np.float32(0.05)
+    other = breath.copy()
+    other[QUARTER_SAMPLES : 2 * QUARTER_SAMPLES] *= 2
+    found = Distance.of(breath, other)
+    assert (found.loudness_max, found.faint_max) == pytest.approx((0, 6.0206), abs=1e-3)
 
 
 def test_what_is_not_heard_is_not_compared() -> None:
