@@ -25,7 +25,6 @@ from typing import Any, Final
 import numpy as np
 from kokoro_weights import WeightsDirectory, prepare
 from kokoro_weights.stages import WHOLE, build
-from speech_client import SpeechSession
 from speech_container.engine import Utterance
 from speech_container.onnx_session import open_session
 from speech_container.openvino_engine import OpenVinoEngine
@@ -36,7 +35,7 @@ from speech_text import voice_language
 from benchmarks.cpu_engine import SPEEDS, TEXTS
 from benchmarks.rig.chunked_sound import ChunkedSound, opened
 from benchmarks.rig.limit import Limit, limit_table
-from benchmarks.rig.listener import PATIENCE, Heard, hear
+from benchmarks.rig.listener import Heard, listen
 from benchmarks.rig.low_latency_sound import Phonemes, Row, by_voice, draw, sound, sound_limits, sound_table
 from benchmarks.rig.report import Machine, Spread, put_blocks, save
 from benchmarks.rig.servers import running, speech_container
@@ -49,10 +48,11 @@ VOICES: Final = ("af_heart", "af_bella", "am_adam", "am_michael", "bf_emma", "bm
 BLENDS: Final = ("af_heart+af_bella", "af_bella+bm_george")
 OTHERS: Final = ("ef_dora", "ff_siwis", "hf_alpha", "if_sara", "jf_alpha", "pf_dora", "zf_xiaoxiao")
 """One of each other language."""
-FEW: Final = 6
-"""Sentences of blends and of other languages."""
+SHARE_OF_OTHERS: Final = 5
+"""Blends and other languages have one sentence for so many of each of the six voices."""
 SEVEN_S: Final = (
-    "The harbour was quiet when the last ferry came in, and only a dog was waiting on the pier with a blue collar."
+    "The harbour was quiet when the last ferry of the day came in, and only a dog with a blue collar was waiting "
+    "on the pier."
 )
 LONG: Final = (
     "When the train finally arrived at the small station near the border, an old man with two suitcases asked the "
@@ -138,15 +138,12 @@ def timed(watch: Stopwatch, phonemes: Phonemes, speeds: Sequence[float]) -> dict
 
 
 async def delivered(texts: Sequence[str], runs: int) -> dict[str, Any]:
-    """What a listener hears of a server of either latency: first audio, and silence after it."""
+    """What a listener hears of a server of either latency, one text after the other: first audio, silence after it."""
     found = {}
     for latency in ("exact", "low"):
-        async with (
-            running(speech_container("openvino"), {"SPEECH_LATENCY": latency}) as server,
-            SpeechSession.connect(server.session_url, deadlines=PATIENCE) as session,
-        ):
-            began_s = asyncio.get_running_loop().time()
-            heard = [await hear(session, text, 0, began_s) for _ in range(runs) for text in texts]
+        async with running(speech_container("openvino"), {"SPEECH_LATENCY": latency}) as server:
+            now_s = asyncio.get_running_loop().time()
+            heard = await listen(0, server.session_url, list(texts) * runs, began_s=now_s, starts_s=0)
         found[latency] = _delivered(heard)
     return found
 
@@ -232,8 +229,9 @@ def _sound(
     made = ChunkedSound(stages, statistics, threads=arguments.threads, bfloat16=multiplies_bfloat16())
     known = _read(arguments.rows)
     english = SENTENCES["en"][: arguments.sentences]
-    todo: list[tuple[Sequence[str], Sequence[str]]] = [(VOICES, english), (BLENDS, english[:FEW])]
-    todo += [((voice,), SENTENCES[voice_language(voice)][: min(arguments.sentences, FEW)]) for voice in OTHERS]
+    few = -(-arguments.sentences // SHARE_OF_OTHERS)
+    todo: list[tuple[Sequence[str], Sequence[str]]] = [(VOICES, english), (BLENDS, english[:few])]
+    todo += [((voice,), SENTENCES[voice_language(voice)][:few]) for voice in OTHERS]
     asked_for = {(voice, text) for voices, texts in todo for voice in voices for text in texts}
     rows = [row for row in known if (row.voice, row.text) in asked_for]
     for voices, texts in todo:
@@ -262,7 +260,7 @@ def _time(
     result = {"bfloat16": watch.bfloat16, "runs": arguments.runs, **timed(watch, phonemes, speeds)}
     del watch  # its engines, while a server has its own
     texts = [PARAGRAPH, *SPOKEN, *SENTENCES["en"][:8]]
-    result["delivered"] = asyncio.run(delivered(texts, min(arguments.runs, 3)))
+    result["delivered"] = asyncio.run(delivered(texts, min(arguments.runs, 2)))
     limits = time_limits(result)
     text = time_table(result, machine, limits)
     print(text)

@@ -1,4 +1,5 @@
-"""How well a sentence's statistics are predicted: by ridge, by rank, and by the sentences that a voice has spoken.
+"""How well a sentence's statistics are predicted: by what they are predicted from, by the constants of the fit, and by
+the sentences that a voice has spoken.
 
     uv run python -m benchmarks.norm_fit [--cache DIR] [--write docs]
 
@@ -11,20 +12,34 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from kokoro_weights import prepare
 from kokoro_weights.calibration import Calibration
-from kokoro_weights.norm_fit import RANK, RIDGE, fit
-from kokoro_weights.norm_statistics import Calibrated, NormStatistics, Records
+from kokoro_weights.norm_fit import RANK, RIDGE, SHARE, fit
+from kokoro_weights.norm_statistics import ENTERING, Calibrated, NormStatistics, Records
 from kokoro_weights.preparation import default_cache
 
 from benchmarks.rig.report import put_blocks
 
 SCRIPT: Final = "benchmarks/norm_fit.py"
-RIDGES: Final = (0.01, 0.03, 0.1, 0.3, 1.0)
-RANKS: Final = (0, 8, 16, 32, 64)
+CHOICES: Final[Sequence[tuple[str, dict[str, Any]]]] = (
+    ("the voice's means alone", {"rank": 0, "share": 0.0}),
+    ("what enters the generator", {"share": 0.0}),
+    ("and the sketch", {}),
+    ("", {"rank": 32}),
+    ("", {"rank": 64}),
+    ("", {"rank": 256}),
+    ("", {"ridge": 0.03}),
+    ("", {"ridge": 0.3}),
+    ("", {"share": 0.0}),
+    ("", {"share": 1.0}),
+)
+"""What is predicted from, and what is not as in the fit that ships."""
+WITHOUT_SKETCH: Final = 2
+"""The first so many of these."""
+SENTENCES: Final = 20
 SPOKEN: Final = (4, 8, 12, 20, 30)
 LEFT_OUT: Final = 4
 """Every fourth."""
@@ -81,39 +96,53 @@ class Split:
         return Error(float(np.sqrt(np.mean(means))), float(np.sqrt(np.mean(variances))))
 
 
-def fitted(voices: Sequence[str], records: Known, *, rank: int = RANK, ridge: float = RIDGE) -> NormStatistics:
+def fitted(voices: Sequence[str], records: Known, **choice: Any) -> NormStatistics:
     """A table that nobody keeps."""
-    return fit(voices, records, Calibrated((), dict.fromkeys(voices, ""), ""), rank=rank, ridge=ridge)
+    return fit(voices, records, Calibrated((), dict.fromkeys(voices, ""), ""), **choice)
 
 
 def by_choice(split: Split) -> list[str]:
-    """The error by ridge and by rank, in Markdown."""
-    lines = ["| rank | ridge | mean | log variance |", "|--:|--:|--:|--:|"]
-    choices = [(rank, RIDGE) for rank in RANKS] + [(RANK, ridge) for ridge in RIDGES if ridge != RIDGE]
-    for rank, ridge in choices:
-        table = fitted(split.voices, split.seen, rank=rank, ridge=ridge)
-        chosen = ["**", "**"] if (rank, ridge) == (RANK, RIDGE) else ["", ""]
-        lines.append(f"| {str(rank).join(chosen)} | {str(ridge).join(chosen)} | {split.error(table, split.voices)} |")
+    """The error by what is predicted from and by constants, in Markdown."""
+    lines = ["| predicted from | rank | ridge | share | mean | log variance |", "|---|--:|--:|--:|--:|--:|"]
+    for number, (what, choice) in enumerate(CHOICES):
+        records = _without_sketch(split.seen) if number < WITHOUT_SKETCH else split.seen
+        table = fitted(split.voices, records, **choice)
+        values = {"rank": RANK, "ridge": RIDGE, "share": SHARE} | choice
+        cells = " | ".join(f"**{value}**" if name in choice else str(value) for name, value in values.items())
+        lines.append(f"| {what} | {cells} | {split.error(table, split.voices)} |")
         print(lines[-1], flush=True)
     return lines
 
 
-def by_sentences(split: Split) -> list[str]:
-    """The error of a voice that has spoken so many sentences, with the others' as they are; in Markdown."""
+def _without_sketch(records: Known) -> Known:
+    def seen(voice: str) -> Records:
+        found = records(voice)
+        features = found.features.copy()
+        features[:, ENTERING:] = 0
+        return Records(features, found.statistics)
+
+    return seen
+
+
+def by_sentences(long: Split, every: Split) -> list[str]:
+    """The error of a voice of `long` that has spoken so many sentences, with the others as in `every`; in Markdown."""
     lines = ["| sentences | mean | log variance |", "|--:|--:|--:|"]
     for spoken in SPOKEN:
-        errors = [split.error(fitted(split.voices, _limited(split, voice, spoken)), [voice]) for voice in split.voices]
+        errors = [
+            long.error(fitted(every.voices, _limited(long, every, voice, spoken)), [voice]) for voice in long.voices
+        ]
         mean, variance = (float(np.mean([getattr(error, name) for error in errors])) for name in ("mean", "variance"))
         lines.append(f"| {spoken} | {Error(mean, variance)} |")
         print(lines[-1], flush=True)
     return lines
 
 
-def _limited(split: Split, voice: str, sentences: int) -> Known:
+def _limited(long: Split, every: Split, voice: str, sentences: int) -> Known:
     def seen(name: str) -> Records:
-        records = split.seen(name)
-        limit = sentences if name == voice else None
-        return Records(records.features[:limit], records.statistics[:limit])
+        if name != voice:
+            return every.seen(name)
+        records = long.seen(name)
+        return Records(records.features[:sentences], records.statistics[:sentences])
 
     return seen
 
@@ -126,12 +155,13 @@ def main() -> None:
     arguments = parser.parse_args()
     weights = prepare("packages")
     calibration = Calibration(weights, arguments.cache or default_cache())
-    every, long = (Split(calibration, weights.voice_names, sentences) for sentences in (12, 40))
+    every, long = (Split(calibration, weights.voice_names, sentences) for sentences in (SENTENCES, 40))
     if not every.voices or not long.voices:
         raise SystemExit(f"{calibration.place}: no records of whole voices; run `kokoro-weights calibrate`")
+    others = f"beside {len(every.voices) - 1} others with {SENTENCES} sentences each"
     blocks = {
-        "Fit": "\n".join([f"{len(every.voices)} voices, nine sentences of each:", "", *by_choice(every)]),
-        "Sentences": "\n".join([f"Means of {len(long.voices)} voices:", "", *by_sentences(long)]),
+        "Fit": "\n".join([f"{len(every.voices)} voices, {SENTENCES} sentences of each:", "", *by_choice(every)]),
+        "Sentences": "\n".join([f"Means of {len(long.voices)} voices, {others}:", "", *by_sentences(long, every)]),
     }
     if arguments.write is not None:
         put_blocks(arguments.write / "low-latency.md", blocks, SCRIPT)

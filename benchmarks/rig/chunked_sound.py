@@ -67,13 +67,13 @@ class _Sound:
     """The stages after the text stage, in one precision."""
 
     def __init__(self, stages: StageFiles, threads: int, *, bfloat16: bool) -> None:
-        self.decode, self.generate, self.window = (
-            openvino_session.open_stage(stage, threads=threads, bfloat16=bfloat16)
-            for stage in (stages.decoder, stages.generator, stages.window)
+        self.decode, self.generate, self.sketch, self.window = (
+            openvino_session.open_stage(stage, threads=threads, bfloat16=bfloat16, fused=stage != stages.sketch)
+            for stage in (stages.decoder, stages.generator, stages.sketch, stages.window)
         )
 
     def begun(self, said: Tensors) -> "_Begun":
-        return _Begun(said, self.decode(said), self.generate, self.window)
+        return _Begun(said, self.decode(said), self.generate, self.sketch, self.window)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +83,7 @@ class _Begun:
     said: Tensors
     decoded: Tensors
     generate: Run
+    sketch: Run
     window: Run
 
     def whole(self) -> Audio:
@@ -90,7 +91,7 @@ class _Begun:
         return audio
 
     def in_chunks(self, statistics: NormStatistics, utterance: Utterance, plan: Plan) -> Audio:
-        decoding = ChunkedDecoding(statistics, lambda _: self.decoded, self.window, plan)
+        decoding = ChunkedDecoding(statistics, lambda _: self.decoded, self.sketch, self.window, plan)
         waveform = decoding.begin(utterance, self.said)
         parts = [waveform.samples]
         while waveform.rest is not None:

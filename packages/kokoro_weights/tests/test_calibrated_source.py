@@ -12,7 +12,7 @@ from kokoro_weights.calibration_text import text_digest
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.errors import HashMismatch, StatisticsRefused
 from kokoro_weights.manifest import STATISTICS_PATH
-from kokoro_weights.norm_statistics import FEATURES, STATISTICS, Calibrated, NormStatistics
+from kokoro_weights.norm_statistics import ENTERING, FEATURES, STATISTICS, Calibrated, NormStatistics
 from kokoro_weights.pins import load, shipped_statistics
 from kokoro_weights.preparation import Place, prepare, prepare_from
 from kokoro_weights.summary import summary
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 
 def table_for(weights: WeightsDirectory, *voices: str, models: tuple[str, ...] = ()) -> bytes:
-    """A table of nothing but zeros."""
+    """A table of nothing but ones."""
     entries = {voice: weights.manifest.entry(f"voices/{voice}.bin") for voice in voices}
     digests = {voice: entry.sha256 for voice, entry in entries.items() if entry is not None}
     calibrated = Calibrated(models or tuple(weights.model_digests), digests, "text")
-    arrays = ((len(voices), FEATURES), (len(voices), STATISTICS), (FEATURES, 1), (1, STATISTICS))
-    return NormStatistics(calibrated, *(np.zeros(shape, dtype=np.float32) for shape in arrays)).render()
+    own = FEATURES - ENTERING
+    arrays = ((len(voices), FEATURES), (len(voices), STATISTICS), (own,), (FEATURES,), (FEATURES, 1), (1, STATISTICS))
+    return NormStatistics(calibrated, *(np.ones(shape, dtype=np.float32) for shape in arrays)).render()
 
 
 @pytest.fixture

@@ -10,13 +10,15 @@ import pytest
 from kokoro_weights import prepare
 from kokoro_weights.errors import CheckpointRefused
 from kokoro_weights.float_graph import float_graph
-from kokoro_weights.generator_norms import CHANNELS, EPSILON, NORMS, Norm, find_norms
+from kokoro_weights.generator_norms import CHANNELS, EPSILON, NORMS, SKETCHED, SKETCHED_CHANNELS, Norm, find_norms
+from kokoro_weights.sketch import thinned
 from kokoro_weights.stages import (
     CONTEXT,
     DECODED_PER_FRAME,
     DECODER_STAGE,
     GENERATOR_STAGE,
     OBSERVED_STAGE,
+    SKETCH_STAGE,
     SPECTRA_PER_FRAME,
     TEXT_STAGE,
     WINDOW_STAGE,
@@ -47,7 +49,7 @@ def weights() -> WeightsDirectory:
 def run(weights: WeightsDirectory) -> Callable[[Stage, Tensors], Tensors]:
     """Runs a stage on onnxruntime."""
     assert weights.onnx_model is not None
-    stages = (TEXT_STAGE, OBSERVED_STAGE, DECODER_STAGE, GENERATOR_STAGE, WINDOW_STAGE)
+    stages = (TEXT_STAGE, OBSERVED_STAGE, DECODER_STAGE, GENERATOR_STAGE, SKETCH_STAGE, WINDOW_STAGE)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
     options.log_severity_level = 3
@@ -116,6 +118,24 @@ def test_a_window_with_context_is_a_piece_of_the_one_pass(
     audio = run(WINDOW_STAGE, window(sentence, low, high))["audio"]
     kept = audio[(begin - low) * FRAME_SAMPLES : (end - low) * FRAME_SAMPLES]
     np.testing.assert_allclose(kept, one_pass[begin * FRAME_SAMPLES : end * FRAME_SAMPLES], atol=1e-4)
+
+
+def test_the_sketched_norms_are_those_of_the_first_three_blocks(graph: ModelProto) -> None:
+    norms = find_norms(graph)
+    begin = sum(norm.channels for norm in norms if norm.name.startswith("noise_res"))
+    size = sum(norm.channels for norm in norms if norm.name.startswith(("resblocks.0", "resblocks.1", "resblocks.2")))
+    assert (SKETCHED.start, SKETCHED.stop - SKETCHED.start) == (begin, size) == (begin, SKETCHED_CHANNELS)
+
+
+@pytest.mark.parametrize("thin", [lambda decoded: decoded, thinned])
+def test_a_sketch_is_like_its_sentence(
+    sentence: Tensors, run: Callable[[Stage, Tensors], Tensors], thin: Callable[[Any], Any]
+) -> None:
+    told = run(SKETCH_STAGE, sentence | {"decoded": thin(sentence["decoded"])})
+    means, variances = told["sketch_means"].ravel(), told["sketch_variances"].ravel()
+    wanted = sentence["norm_means"][:, SKETCHED].ravel(), sentence["norm_variances"][:, SKETCHED].ravel()
+    assert np.corrcoef(means, wanted[0])[0, 1] > 0.85
+    assert np.corrcoef(np.log(variances), np.log(wanted[1]))[0, 1] > 0.85
 
 
 def test_less_context_is_too_little(

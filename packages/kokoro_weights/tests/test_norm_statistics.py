@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from kokoro_weights.errors import StatisticsRefused
-from kokoro_weights.generator_norms import CHANNELS
+from kokoro_weights.generator_norms import CHANNELS, SKETCHED, SKETCHED_CHANNELS
 from kokoro_weights.norm_statistics import (
+    ENTERING,
     FEATURES,
     STATISTICS,
     Calibrated,
@@ -32,20 +33,25 @@ def table() -> NormStatistics:
 
     calibrated = Calibrated(("model",), {"af_heart": "a", "bm_george": "b"}, "text")
     features, statistics = normal(2, FEATURES), normal(2, STATISTICS, scale=0.25)
-    feature_map, statistics_map = normal(FEATURES, RANK, scale=0.03), normal(RANK, STATISTICS, scale=0.25)
-    return NormStatistics(calibrated, features, statistics, feature_map, statistics_map)
+    slopes = normal(FEATURES - ENTERING, scale=0.5)
+    feature_map, statistics_map = normal(FEATURES, RANK, scale=0.01), normal(RANK, STATISTICS, scale=0.25)
+    scales = np.float32(1) + chance.random(FEATURES, dtype=np.float32)
+    return NormStatistics(calibrated, features, statistics, slopes, scales, feature_map, statistics_map)
 
 
-def test_features_are_means_and_log_variances_of_what_enters_the_generator() -> None:
-    decoded = np.zeros((512, 8), dtype=np.float32)
-    decoded[3] = [1, 3, 1, 3, 1, 3, 1, 3]
-    harmonics = np.full((22, 481), 0.5, dtype=np.float32)
-    found = features(decoded, harmonics)
+def test_features_are_means_and_log_variances_of_what_enters_the_generator_and_of_its_sketch() -> None:
+    decoded = np.zeros((1, 512, 8), dtype=np.float32)
+    decoded[0, 3] = [1, 3, 1, 3, 1, 3, 1, 3]
+    harmonics = np.full((1, 22, 481), 0.5, dtype=np.float32)
+    sketch = np.arange(1, SKETCHED_CHANNELS + 1, dtype=np.float32).reshape(1, -1, 1)
+    found = features(decoded, harmonics, -sketch, sketch)
     assert found.shape == (FEATURES,)
     assert found.dtype == np.float32
     assert (found[3], found[512 + 3]) == (2.0, 0.0)
     assert found[512] == pytest.approx(np.log(1e-6)), "a channel that never moves"
     assert list(found[1024:1046]) == [0.5] * 22
+    assert list(found[ENTERING : ENTERING + 3]) == [-1, -2, -3]
+    assert found[-1] == pytest.approx(np.log(SKETCHED_CHANNELS))
 
 
 def test_a_voice_that_says_what_it_always_says_has_its_means(table: NormStatistics) -> None:
@@ -55,9 +61,23 @@ def test_a_voice_that_says_what_it_always_says_has_its_means(table: NormStatisti
 
 def test_what_is_said_moves_the_statistics_by_the_map(table: NormStatistics) -> None:
     step = np.random.default_rng(1).standard_normal(FEATURES, dtype=np.float32)
+    step[ENTERING:] = 0
     means, variances = table.predict(table.voice_features[0] + step, {"af_heart": 1.0})
-    expected = table.voice_statistics[0] + step @ table.feature_map @ table.statistics_map
+    expected = table.voice_statistics[0] + step / table.feature_scales @ table.feature_map @ table.statistics_map
     np.testing.assert_allclose(as_statistics(means, variances), expected, atol=1e-5)
+
+
+def test_a_sketched_statistic_moves_by_its_own_share_besides(table: NormStatistics) -> None:
+    step = np.zeros(FEATURES, dtype=np.float32)
+    step[ENTERING + 5] = step[ENTERING + SKETCHED_CHANNELS + 7] = 1.0
+    statistics = as_statistics(*table.predict(table.voice_features[0] + step, {"af_heart": 1.0}))
+    by_map = step / table.feature_scales @ table.feature_map @ table.statistics_map
+    moved = statistics - table.voice_statistics[0] - by_map
+    own = {SKETCHED.start + 5: 5, CHANNELS + SKETCHED.start + 7: SKETCHED_CHANNELS + 7}
+    for statistic, slope in own.items():
+        assert moved[statistic] == pytest.approx(table.sketch_slopes[slope], abs=1e-5)
+    moved[list(own)] = 0
+    np.testing.assert_allclose(moved, 0, atol=1e-5)
 
 
 def test_a_blend_has_the_weighted_mean_of_its_voices(table: NormStatistics) -> None:
@@ -80,9 +100,9 @@ def test_the_file_says_the_same_within_half_precision(table: NormStatistics) -> 
     assert data == table.render(), "the same bytes each time"
     again = NormStatistics.parse(data)
     assert again.calibrated == table.calibrated
-    for name in ("voice_features", "feature_map"):
+    for name in ("voice_features", "sketch_slopes", "feature_scales"):
         np.testing.assert_array_equal(getattr(again, name), getattr(table, name))
-    for name in ("voice_statistics", "statistics_map"):
+    for name in ("voice_statistics", "feature_map", "statistics_map"):
         np.testing.assert_allclose(getattr(again, name), getattr(table, name), atol=1e-3)
         assert getattr(again, name).dtype == np.float32
     assert again.render() == data
@@ -106,6 +126,8 @@ def test_other_bytes_are_refused(data: bytes) -> None:
     [
         {"voice_features": np.zeros((1, FEATURES))},
         {"voice_statistics": np.zeros((2, 5))},
+        {"sketch_slopes": np.zeros(FEATURES)},
+        {"feature_scales": np.ones(5)},
         {"feature_map": np.zeros((FEATURES, RANK + 1))},
         {"feature_map": np.zeros(FEATURES)},
         {"statistics_map": np.full((RANK, STATISTICS), np.nan)},
@@ -129,8 +151,8 @@ def test_a_table_with_objects_in_it_is_not_unpickled(table: NormStatistics) -> N
 def test_another_format_is_refused(table: NormStatistics) -> None:
     with np.load(io.BytesIO(table.render())) as file:
         arrays = dict(file)
-    arrays["header"] = np.frombuffer(arrays["header"].tobytes().replace(b'"format": 1', b'"format": 9'), dtype=np.uint8)
+    arrays["header"] = np.frombuffer(arrays["header"].tobytes().replace(b'"format": 2', b'"format": 9'), dtype=np.uint8)
     other = io.BytesIO()
     np.savez(other, **arrays)
-    with pytest.raises(StatisticsRefused, match="expected format 1, found 9"):
+    with pytest.raises(StatisticsRefused, match="expected format 2, found 9"):
         NormStatistics.parse(other.getvalue())

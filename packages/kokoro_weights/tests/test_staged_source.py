@@ -94,5 +94,6 @@ def test_the_real_stages_are_found_where_setup_left_them(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", "")  # no npm, so nothing can be fetched
     weights = prepare("packages", stages=True)
     assert weights.stages is not None
+    assert weights.stages.sketch == weights.path / "stages" / "sketch.onnx"
     assert weights.stages.window == weights.path / "stages" / "window.onnx"
     assert len(weights.voice_names) == 54

@@ -19,13 +19,13 @@ from speech_container.chunk_plan import (
     [
         (1, (1,)),
         (99, (99,)),
-        (100, (40, 60)),
-        (139, (40, 99)),
-        (140, (40, 80, 20)),
-        (280, (40, 80, 160)),
-        (299, (40, 80, 179)),
-        (300, (40, 80, 160, 20)),
-        (1000, (40, 80, 160, 160, 160, 160, 160, 80)),
+        (100, (20, 40, 40)),
+        (149, (20, 40, 89)),
+        (150, (20, 40, 80, 10)),
+        (300, (20, 40, 80, 160)),
+        (309, (20, 40, 80, 169)),
+        (310, (20, 40, 80, 160, 10)),
+        (1000, (20, 40, 80, 160, 160, 160, 160, 160, 60)),
     ],
 )
 def test_a_chunk_is_twice_the_one_before_and_the_last_one_is_not_tiny(frames: int, chunks: tuple[int, ...]) -> None:
@@ -45,9 +45,9 @@ def test_whatever_the_length_all_of_it_is_made(frames: int) -> None:
 def test_a_window_has_context_on_both_sides_that_is_thrown_away() -> None:
     chunks = (40, 80, 160, 70)
     assert [chunk_window(chunks, index) for index in range(4)] == [
-        Window(0, 44, skip=0, keep=40),
-        Window(36, 124, skip=4, keep=80),
-        Window(116, 284, skip=4, keep=160),
+        Window(0, 45, skip=0, keep=40),
+        Window(35, 125, skip=5, keep=80),
+        Window(115, 285, skip=5, keep=160),
         Window(270, 350, skip=10, keep=70),
     ]
 

@@ -36,7 +36,7 @@ def statistics(weights: WeightsDirectory) -> NormStatistics:
 def runs(weights: WeightsDirectory) -> dict[str, Run]:
     """Each stage by name."""
     assert weights.stages is not None
-    names = ("text", "decoder", "generator", "window")
+    names = ("text", "decoder", "generator", "sketch", "window")
     return {name: open_stage(getattr(weights.stages, name), threads=2) for name in names}
 
 
@@ -55,7 +55,7 @@ def said(runs: dict[str, Run], utterance: Utterance) -> Tensors:
 
 @pytest.fixture(scope="module")
 def chunked(statistics: NormStatistics, runs: dict[str, Run]) -> ChunkedDecoding:
-    return ChunkedDecoding(statistics, runs["decoder"], runs["window"])
+    return ChunkedDecoding(statistics, runs["decoder"], runs["sketch"], runs["window"])
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_the_chunks_are_those_of_the_plan(chunks: list[Waveform], said: Tensors)
 def test_there_is_no_seam(
     chunks: list[Waveform], statistics: NormStatistics, runs: dict[str, Run], utterance: Utterance, said: Tensors
 ) -> None:
-    whole = ChunkedDecoding(statistics, runs["decoder"], runs["window"], plan=lambda frames: (frames,))
+    whole = ChunkedDecoding(statistics, runs["decoder"], runs["sketch"], runs["window"], plan=lambda frames: (frames,))
     one_pass = whole.begin(utterance, said)
     assert one_pass.rest is None
     assert float(np.abs(joined(chunks) - one_pass.samples).max()) < 1e-4
@@ -116,7 +116,7 @@ def test_the_predicted_statistics_are_what_makes_it_sound_so(
     """With another voice's statistics the first chunk is another sound: so the test above could fail."""
     other = next(name for name in statistics.voices if name.startswith("am_"))
     wrong = replace(utterance, voice=((other, 1.0),))
-    decoding = ChunkedDecoding(statistics, runs["decoder"], runs["window"])
+    decoding = ChunkedDecoding(statistics, runs["decoder"], runs["sketch"], runs["window"])
     right, other_sound = (decoding.begin(each, said).samples for each in (utterance, wrong))
     assert float(np.corrcoef(right, other_sound)[0, 1]) < 0.95
 
@@ -148,5 +148,5 @@ def test_a_runtime_that_loses_samples_is_noticed(
     def short(tensors: Tensors) -> Tensors:
         return {"audio": runs["window"](tensors)["audio"][:-1]}
 
-    with pytest.raises(EngineFailed, match="26399 samples"):
-        ChunkedDecoding(statistics, runs["decoder"], short).begin(utterance, said)
+    with pytest.raises(EngineFailed, match="14999 samples"):
+        ChunkedDecoding(statistics, runs["decoder"], runs["sketch"], short).begin(utterance, said)

@@ -53,6 +53,7 @@ class StageFiles:
     text: Path
     decoder: Path
     generator: Path
+    sketch: Path
     window: Path
 
 

@@ -10,7 +10,7 @@ Div. With a given mean and variance it is one affine function a·x + b of each c
 is convolutions: a chunk with enough context on both sides then equals the same piece of one pass over the whole.
 
 The norms' order is that of their names, and their channels follow each other in it: 9,216 together, with the shared
-inputs counted for each norm.
+inputs counted for each norm. Those of the first three residual blocks, half of them, are the sketched ones (`sketch`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,27 @@ from kokoro_weights.errors import CheckpointRefused
 from kokoro_weights.graph_surgery import replaced
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from onnx import ModelProto, NodeProto
 
 GENERATOR: Final = "/decoder/decoder/generator/"
 NORMS: Final = 48
 CHANNELS: Final = 9216
+SKETCHED: Final = slice(2304, 6912)
+"""The channels of the residual blocks at the lower of the two rates: 18 norms of 256."""
+SKETCHED_CHANNELS: Final = SKETCHED.stop - SKETCHED.start
 EPSILON: Final = 1e-5
 """torch.nn.InstanceNorm1d's; the export has it as a constant."""
 MEANS, VARIANCES, GAINS, SHIFTS = "norm_means", "norm_variances", "norm_gains", "norm_shifts"
 """Tensors float32 [1, 9216, 1] that `observed` adds to the graph."""
+SKETCH_MEANS, SKETCH_VARIANCES = "sketch_means", "sketch_variances"
+"""Tensors float32 [1, 4608, 1] that `sketched` adds to the graph."""
 FACTORS, OFFSETS = "norm_factors", "norm_offsets"
 """Tensors float32 [1, 9216, 1], a and b, that the graph of `given` reads."""
+_UPSAMPLED: Final = f"{GENERATOR}ups.0/ConvTranspose_output_0"
+_WITH_SOURCE: Final = f"{GENERATOR}Add_2_output_0"
+"""What the first three residual blocks read: the input at the lower of the two rates, and the source added to it."""
 _PROJECTION: Final = "/fc/Gemm_Add"
 _NUMBERS: Final = re.compile(r"(\d+)")
 
@@ -78,18 +88,33 @@ def observed(model: ModelProto) -> ModelProto:
 
     Raises as `find_norms` does.
     """
+    norms = find_norms(model)
+    return _told(
+        model,
+        {
+            MEANS: [norm.mean for norm in norms],
+            VARIANCES: [norm.variance for norm in norms],
+            GAINS: [norm.gain for norm in norms],
+            SHIFTS: [norm.shift for norm in norms],
+        },
+    )
+
+
+def sketched(model: ModelProto) -> ModelProto:
+    """`model` with the tensors SKETCH_MEANS and SKETCH_VARIANCES, which hold those of the SKETCHED channels.
+
+    The residual blocks that have them do without the harmonic source. Raises as `find_norms` does.
+    """
     from onnx import helper
 
-    result = replaced(model, {}, {})
     norms = find_norms(model)
-    for tensor, parts in (
-        (MEANS, [norm.mean for norm in norms]),
-        (VARIANCES, [norm.variance for norm in norms]),
-        (GAINS, [norm.gain for norm in norms]),
-        (SHIFTS, [norm.shift for norm in norms]),
-    ):
-        result.graph.node.append(helper.make_node("Concat", parts, [tensor], name=tensor, axis=1))
-    return result
+    begins = np.cumsum([0, *(norm.channels for norm in norms)])
+    chosen = [norm for norm, begin in zip(norms, begins, strict=False) if SKETCHED.start <= begin < SKETCHED.stop]
+    bare = helper.make_node("Identity", [_UPSAMPLED], [_WITH_SOURCE], name=_WITH_SOURCE)
+    return _told(
+        replaced(model, {_WITH_SOURCE: [bare]}, {}),
+        {SKETCH_MEANS: [norm.mean for norm in chosen], SKETCH_VARIANCES: [norm.variance for norm in chosen]},
+    )
 
 
 def given(model: ModelProto) -> ModelProto:
@@ -120,6 +145,16 @@ def given(model: ModelProto) -> ModelProto:
     nodes = [*splits, *result.graph.node]
     del result.graph.node[:]
     result.graph.node.extend(nodes)
+    return result
+
+
+def _told(model: ModelProto, tensors: Mapping[str, Sequence[str]]) -> ModelProto:
+    """`model` with tensors that are others', one after the other."""
+    from onnx import helper
+
+    result = replaced(model, {}, {})
+    for tensor, parts in tensors.items():
+        result.graph.node.append(helper.make_node("Concat", parts, [tensor], name=tensor, axis=1))
     return result
 
 

@@ -1,12 +1,14 @@
 """The means and variances of the generator's norms, predicted before the generator has run: what low latency rests on.
 
     table = weights.norm_statistics()
-    means, variances = table.predict(features(decoded, harmonics), {"af_heart": 1.0})
+    means, variances = table.predict(features(decoded, harmonics, sketch_means, sketch_variances), {"af_heart": 1.0})
 
 A norm normalises with the statistics of a whole sentence (`generator_norms`). They are the voice's own, moved by what
-is being said: statistics = voice mean + (features - voice's mean features) · U · V, where the features are the channel
-means and log variances of what enters the generator, known before its first sample. U · V has rank 32 and is shared by
-all voices; `norm_fit` says how both are found. A blend has the weighted mean of its voices' means.
+is being said: statistics = voice mean + (features - voice's mean features) · (S + U · V). The features are known before
+the generator's first sample: the channel means and log variances of what enters it, and those that its norms have in
+the sentence's `sketch`. S takes of each sketched mean and log variance its own share to the statistic that it is of;
+U · V is of rank 128. All voices share them; `norm_fit` says how they are found. A blend has the weighted mean of its
+voices' means.
 
 A table is made for weights with given hashes and is of no use to others, so it names them.
 """
@@ -22,47 +24,60 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kokoro_weights.errors import StatisticsRefused
-from kokoro_weights.generator_norms import CHANNELS
+from kokoro_weights.generator_norms import CHANNELS, SKETCHED, SKETCHED_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-FEATURES: Final = 1068
+ENTERING: Final = 1068
 """Means and log variances of 512 decoded channels, then of 22 harmonic ones."""
+FEATURES: Final = ENTERING + 2 * SKETCHED_CHANNELS
+"""Those, then means and log variances of the sketched channels."""
 STATISTICS: Final = 2 * CHANNELS
 """Means, then log variances, of every channel that is normalised."""
-FORMAT: Final = 1
+OF_SKETCH: Final = np.r_[SKETCHED, CHANNELS + SKETCHED.start : CHANNELS + SKETCHED.stop]
+"""The statistics that the features after ENTERING are a sketch of, in their order."""
+FORMAT: Final = 2
 MAX_TABLE_BYTES: Final = 64 << 20
-"""About 15 times what 54 voices need; a longer file is not read into memory."""
+"""About five times what 54 voices need; a longer file is not read into memory."""
 _LEAST_FEATURE_VARIANCE: Final = 1e-6
 _LEAST_VARIANCE: Final = 1e-8
 _ARRAYS: Final = {
     "voice_features": np.dtype("<f4"),
     "voice_statistics": np.dtype("<f2"),
-    "feature_map": np.dtype("<f4"),
+    "sketch_slopes": np.dtype("<f4"),
+    "feature_scales": np.dtype("<f4"),
+    "feature_map": np.dtype("<f2"),
     "statistics_map": np.dtype("<f2"),
 }
 
 
-def features(decoded: NDArray[np.float32], harmonics: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32 [1068] of a whole sentence: `decoded` is float32 [512, half frames], `harmonics` [22, spectra]."""
+def features(
+    decoded: NDArray[np.float32],
+    harmonics: NDArray[np.float32],
+    sketch_means: NDArray[np.float32],
+    sketch_variances: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """float32 [10284] of a sentence: `decoded` is float32 [1, 512, half frames], `harmonics` [1, 22, spectra], both of
+    the whole; `sketch_means`, `sketch_variances` float32 [1, 4608, 1], of its sketch."""
     parts = []
-    for signal in (decoded, harmonics):
+    for signal in (decoded[0], harmonics[0]):
         parts.append(signal.mean(axis=1))
         parts.append(np.log(np.maximum(signal.var(axis=1), _LEAST_FEATURE_VARIANCE)))
+    parts.append(as_statistics(sketch_means.reshape(-1), sketch_variances.reshape(-1)))
     return np.concatenate(parts).astype(np.float32)
 
 
 def as_statistics(means: NDArray[np.float32], variances: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32 [18432], in the form that is predicted; both are float32 [9216]."""
+    """float32 [2 channels], in the form that is predicted; both are float32 [channels]."""
     return np.concatenate([means, np.log(np.maximum(variances, _LEAST_VARIANCE))]).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """What was measured of one voice: `features` float32 [sentences, 1068], `statistics` float32 [sentences, 18432]."""
+    """Of one voice, as measured: `features` float32 [sentences, 10284], `statistics` float32 [sentences, 18432]."""
 
     features: NDArray[np.float32]
     statistics: NDArray[np.float32]
@@ -82,12 +97,15 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormStatistics:
-    """See the module. `voice_features` float32 [voices, 1068], `voice_statistics` float32 [voices, 18432],
-    `feature_map` float32 [1068, rank], `statistics_map` float32 [rank, 18432]."""
+    """See the module. `voice_features` float32 [voices, 10284], `voice_statistics` float32 [voices, 18432],
+    `sketch_slopes` float32 [9216], which is S, `feature_scales` float32 [10284], `feature_map` float32 [10284, rank],
+    which divided by them is U, `statistics_map` float32 [rank, 18432], which is V."""
 
     calibrated: Calibrated
     voice_features: NDArray[np.float32]
     voice_statistics: NDArray[np.float32]
+    sketch_slopes: NDArray[np.float32]
+    feature_scales: NDArray[np.float32]
     feature_map: NDArray[np.float32]
     statistics_map: NDArray[np.float32]
 
@@ -107,8 +125,10 @@ class NormStatistics:
         weights = np.zeros(len(rows), dtype=np.float32)
         for name, share in shares.items():
             weights[rows[name]] = share
-        moved = (sentence - weights @ self.voice_features) @ self.feature_map
-        statistics = weights @ self.voice_statistics + moved @ self.statistics_map
+        moved = sentence - _product(weights, self.voice_features)
+        by_map = _product(moved / self.feature_scales, self.feature_map)
+        statistics = _product(weights, self.voice_statistics) + _product(by_map, self.statistics_map)
+        statistics[OF_SKETCH] += self.sketch_slopes * moved[ENTERING:]
         means, log_variances = np.split(statistics, 2)
         return means, np.exp(log_variances)
 
@@ -125,12 +145,14 @@ class NormStatistics:
             Calibrated(self.calibrated.models, known, self.calibrated.text),
             self.voice_features[kept],
             self.voice_statistics[kept],
+            self.sketch_slopes,
+            self.feature_scales,
             self.feature_map,
             self.statistics_map,
         )
 
     def render(self) -> bytes:
-        """The bytes of the file: an .npz without pickles, the same for the same table. Statistics become float16."""
+        """The bytes of the file: an .npz without pickles, the same for the same table. Some arrays become float16."""
         header = {
             "format": FORMAT,
             "models": list(self.calibrated.models),
@@ -161,11 +183,19 @@ class NormStatistics:
         return cls(calibrated, **{name: array.astype(np.float32) for name, array in arrays.items()})
 
 
+def _product(vector: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Without BLAS: its threads turn in circles for 50 ms after a product, on the cores that the next stage needs."""
+    product: NDArray[np.float32] = np.einsum("i,ij->j", vector, matrix)
+    return product
+
+
 def _require_shapes(arrays: Mapping[str, NDArray[Any]], voices: int) -> None:
     rank = arrays["feature_map"].shape[-1] if arrays["feature_map"].ndim else 0
     expected = {
         "voice_features": (voices, FEATURES),
         "voice_statistics": (voices, STATISTICS),
+        "sketch_slopes": (len(OF_SKETCH),),
+        "feature_scales": (FEATURES,),
         "feature_map": (FEATURES, rank),
         "statistics_map": (rank, STATISTICS),
     }

@@ -3,6 +3,7 @@
     text        tokens, style, speed → harmonics, text, pitch, energy, durations
     decoder     text, pitch, energy, style → decoded, norm_gains, norm_shifts
     generator   decoded, harmonics, style → audio
+    sketch      decoded, style → sketch_means, sketch_variances
     window      decoded, harmonics, norm_factors, norm_offsets → audio
 
 The first cut lies where the harmonic source enters the generator. Everything before it (about a tenth of the work)
@@ -13,12 +14,14 @@ to rounding is settled (`harmonic_source`).
 The second cut lies where the frame-rate decoder ends, after which every sample is made by convolutions, but for the
 norms (`generator_norms`). `window` is the generator without them: with a = gain / √(variance + ε) and
 b = shift - mean · a of a sentence's own statistics it makes the generator's audio (2e-6 apart), of all frames or of any
-window of them.
+window of them. `sketch` is the first half of the generator with its norms, and tells what statistics they have of
+whatever it is given; it does without the harmonics. `kokoro_weights.sketch` says what for.
 
 What happens at the edges of a window that begins or ends inside the sentence: the convolutions see zeros outside it,
 which reaches almost four frames in; the upsampled window is reflected by one spectrum at its beginning, as the whole
 is; and the export divides only the first 20 samples of a synthesis by the sum of its windows. So CONTEXT frames on each
-side are made and thrown away: what is kept is within 3e-5 of one pass over the whole (3 frames: 6e-4; 2: 1e-2).
+side are made and thrown away. Of one sentence what is kept is within 3e-5 of one pass over the whole with 4 frames (3:
+6e-4; 2: 1e-2), but of 96 sentences two were 1.2e-4 and 1.9e-4 off with 4.
 
 A stage is an ONNX file of its own. Tensor names are those of kokoro-onnx's export (traced from kokoro's KModel).
 """
@@ -37,13 +40,24 @@ from kokoro_weights.generator_norms import (
     MEANS,
     OFFSETS,
     SHIFTS,
+    SKETCH_MEANS,
+    SKETCH_VARIANCES,
+    SKETCHED_CHANNELS,
     VARIANCES,
     given,
     observed,
+    sketched,
 )
 from kokoro_weights.graph_surgery import Tensor, cut, serialised
 from kokoro_weights.harmonic_source import settled
-from kokoro_weights.manifest import DECODER_STAGE_PATH, GENERATOR_STAGE_PATH, TEXT_STAGE_PATH, WINDOW_STAGE_PATH
+from kokoro_weights.manifest import (
+    DECODER_STAGE_PATH,
+    GENERATOR_STAGE_PATH,
+    SKETCH_STAGE_PATH,
+    TEXT_STAGE_PATH,
+    WINDOW_STAGE_PATH,
+)
+from kokoro_weights.source_spectra import convolved
 from kokoro_weights.squared_sines import without_sines
 
 if TYPE_CHECKING:
@@ -51,7 +65,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-CONTEXT: Final = 4
+CONTEXT: Final = 5
 """Frames on each side of a window that are made and thrown away."""
 DECODED_PER_FRAME: Final = 2
 SPECTRA_PER_FRAME: Final = 120
@@ -76,9 +90,9 @@ DECODED: Final = Tensor("/decoder/decoder/decode.3/Div_4_output_0", "float32", (
 """What the frame-rate decoder hands to the generator, two columns a frame."""
 
 
-def _channels(name: str) -> Tensor:
-    """A number for each channel that the generator normalises."""
-    return Tensor(name, "float32", (1, CHANNELS, 1))
+def _channels(name: str, channels: int = CHANNELS) -> Tensor:
+    """A number for each channel that the generator normalises, or for so many of them."""
+    return Tensor(name, "float32", (1, channels, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +111,41 @@ class Stage:
         return serialised(cut(changed, PurePosixPath(self.path).stem, inputs=self.inputs, outputs=self.outputs))
 
 
+def _settled_and_convolved(model: ModelProto) -> ModelProto:
+    return settled(convolved(model))
+
+
 def _without_norms_and_sines(model: ModelProto) -> ModelProto:
     return without_sines(given(model))
 
 
-TEXT_STAGE: Final = Stage(TEXT_STAGE_PATH, (TOKENS, STYLE, SPEED), (HARMONICS, TEXT, PITCH, ENERGY, DURATIONS), settled)
+def _sketched_without_sines(model: ModelProto) -> ModelProto:
+    return without_sines(sketched(model))
+
+
+TEXT_STAGE: Final = Stage(
+    TEXT_STAGE_PATH,
+    (TOKENS, STYLE, SPEED),
+    (HARMONICS, TEXT, PITCH, ENERGY, DURATIONS),
+    _settled_and_convolved,
+)
 DECODER_STAGE: Final = Stage(
     DECODER_STAGE_PATH, (TEXT, PITCH, ENERGY, STYLE), (DECODED, _channels(GAINS), _channels(SHIFTS)), observed
 )
 GENERATOR_STAGE: Final = Stage(GENERATOR_STAGE_PATH, (DECODED, HARMONICS, STYLE), (AUDIO,), without_sines)
+SKETCH_STAGE: Final = Stage(
+    SKETCH_STAGE_PATH,
+    (DECODED, STYLE),
+    (_channels(SKETCH_MEANS, SKETCHED_CHANNELS), _channels(SKETCH_VARIANCES, SKETCHED_CHANNELS)),
+    _sketched_without_sines,
+)
 WINDOW_STAGE: Final = Stage(
     WINDOW_STAGE_PATH,
     (DECODED, HARMONICS, _channels(FACTORS), _channels(OFFSETS)),
     (AUDIO,),
     _without_norms_and_sines,
 )
-STAGES: Final = (TEXT_STAGE, DECODER_STAGE, GENERATOR_STAGE, WINDOW_STAGE)
+STAGES: Final = (TEXT_STAGE, DECODER_STAGE, GENERATOR_STAGE, SKETCH_STAGE, WINDOW_STAGE)
 
 WHOLE: Final = Stage("stages/whole.onnx", (TOKENS, STYLE, SPEED), (AUDIO, DURATIONS), settled)
 """Everything in one graph: nothing runs it, measurements compare with it."""

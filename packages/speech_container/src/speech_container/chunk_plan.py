@@ -2,9 +2,9 @@
 
 While one chunk is heard the next is made, so a chunk may be as much longer than the one before as the engine is faster
 than speech; and each is made with some frames on both sides that are thrown away, so few long ones cost less. The
-first has 40 frames (a second), each other one twice as many as the one before, up to 160.
+first has 20 frames (half a second), each other one twice as many as the one before, up to 160.
 
-What is made for a chunk is a window. All windows but the last of an utterance have one of three lengths. The last one
+What is made for a chunk is a window. All windows but the last of an utterance have one of four lengths. The last one
 reaches further back than it must, to a length that is a multiple of 16: so a runtime that prepares for each length that
 it meets has met them all after a few sentences.
 """
@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-FIRST_FRAMES: Final = 40
+FIRST_FRAMES: Final = 20
 GROWTH: Final = 2
 MOST_FRAMES: Final = 160
 EXACT_BELOW_FRAMES: Final = 100
 """What is shorter is made whole: there is little to gain, and statistics of one or two words are hard to predict."""
 
 
-CONTEXT_FRAMES: Final = 4
-"""On each side of a chunk, where there is an utterance: `kokoro_weights.chunk_stages` has what it is worth."""
+CONTEXT_FRAMES: Final = 5
+"""On each side of a chunk, where there is an utterance: `kokoro_weights.stages` has what it is worth."""
 _LAST_WINDOW_STEP: Final = 16
 
 

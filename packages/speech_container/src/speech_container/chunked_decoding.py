@@ -1,9 +1,10 @@
 """An utterance in chunks, on whatever runtime: the whole sentence's prosody first, then its audio window by window.
 
-The text stage and the frame-rate decoder run on the whole sentence, a tenth of the work, so what is said and how is the
+The text stage and the frame-rate decoder run on the whole sentence, a fifth of the work, so what is said and how is the
 whole sentence's. The generator then needs the statistics of audio that nobody has made yet; they are predicted
-(`kokoro_weights.norm_statistics`), and so each window is a piece of one pass over the whole: there are no seams to
-blend and no state to carry. What is kept between two chunks is the generator's input, 0.6 MB a second of speech.
+(`kokoro_weights.norm_statistics`), with the help of a run over a third of the time, and so each window is a piece of
+one pass over the whole: there are no seams to blend and no state to carry. What is kept between two chunks is the
+generator's input, 0.6 MB a second of speech.
 """
 
 from collections.abc import Callable
@@ -41,7 +42,8 @@ class _Sentence:
 
 
 class ChunkedDecoding:
-    """`decode` runs the stage `decoder`, `sound` the stage `window`; `statistics` are those of the weights in them.
+    """`decode`, `sketch` and `sound` run the stages `decoder`, `sketch` and `window`; `statistics` are those of the
+    weights in them.
 
     `plan`: of how many frames into which chunks.
     """
@@ -50,11 +52,13 @@ class ChunkedDecoding:
         self,
         statistics: "NormStatistics",
         decode: Run,
+        sketch: Run,
         sound: Run,
         plan: Callable[[int], tuple[int, ...]] = chunk_frames,
     ) -> None:
         self._statistics = statistics
         self._decode = decode
+        self._sketch = sketch
         self._sound = sound
         self._plan = plan
 
@@ -69,11 +73,13 @@ class ChunkedDecoding:
     def begin(self, utterance: Utterance, tensors: Tensors) -> Waveform:
         """The first chunk of an utterance that is made in chunks. `tensors`: the text stage's outputs, and `style`."""
         from kokoro_weights.norm_statistics import features  # here: an engine without statistics needs none of it
+        from kokoro_weights.sketch import thinned
 
         durations = tensors["durations"].reshape(-1)
         decoded = self._decode(tensors)
+        sketch = self._sketch({"decoded": thinned(decoded["decoded"]), "style": tensors["style"]})
         means, variances = self._statistics.predict(
-            features(decoded["decoded"][0], tensors["harmonics"][0]), dict(utterance.voice)
+            features(decoded["decoded"], tensors["harmonics"], **sketch), dict(utterance.voice)
         )
         factors = decoded["norm_gains"].reshape(-1) / np.sqrt(variances + _EPSILON)
         offsets = decoded["norm_shifts"].reshape(-1) - means * factors

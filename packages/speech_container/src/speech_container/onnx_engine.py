@@ -33,7 +33,7 @@ class OnnxEngine:
     """`model`: the int8 export; `threads`: how many cores one utterance may use.
 
     `stages` and `statistics` of the same weights: where both are there, an utterance of low latency is made in chunks,
-    in float32, by the stages. They take another 400 MB.
+    in float32, by the stages. They take another 500 MB.
     """
 
     name = "onnx"
@@ -70,7 +70,10 @@ class OnnxEngine:
         if self._stages is not None and self._statistics is not None:
             opened = partial(open_stage, threads=self._threads)
             self._say = opened(self._stages.text)
-            self._chunks = ChunkedDecoding(self._statistics, opened(self._stages.decoder), opened(self._stages.window))
+            stages = self._stages
+            self._chunks = ChunkedDecoding(
+                self._statistics, opened(stages.decoder), opened(stages.sketch), opened(stages.window)
+            )
 
     def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:
         """One waveform an utterance, or its next chunk, made one after the other."""

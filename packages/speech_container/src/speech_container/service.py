@@ -289,7 +289,7 @@ class Service:
             self._preparing -= 1
 
     def _with_latency(self, request: Synthesize, *, paced: bool) -> Synthesize:
-        """Nobody hears the first second of a file before its last one, so a file is exact."""
+        """Nobody hears the beginning of a file before its last one, so a file is exact."""
         latency = (request.options.latency or self.settings.latency) if paced else "exact"
         return replace(request, options=replace(request.options, latency=latency))
 
