@@ -12,8 +12,8 @@ ALLOWED_BYTES: Final = 16 * MEBIBYTE
 ALLOWED_IN_MINUTES_BYTES: Final = 2 * ALLOWED_BYTES
 """The same of a run of less than ten minutes, which is mostly the rise that an hour begins with (from 105 MiB to 133).
 
-Most of it is memory that glibc keeps in an arena for each thread after it was freed: in seven minutes a server at rest
-went from 95 to 127 MiB, and with MALLOC_ARENA_MAX=1 from 98 to 110.
+It goes with glibc's arenas, one for each thread: in seven minutes a server at rest went from 95 to 127 MiB, and with
+MALLOC_ARENA_MAX=1 from 98 to 110 (one run each).
 """
 _WINDOWS: Final = 6
 _LEAST_SAMPLES: Final = 18

@@ -99,7 +99,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Made]:
         ),
     }
     return {
-        name: Made(synthesise(lambda into, p=plan, r=region: app_of(p, r, into), directory / name))  # type: ignore[misc] # lambda
+        name: Made(synthesise(lambda into, p=plan, r=region: app_of(p, r, into), directory / name))  # type: ignore[misc]  # mypy infers no lambda
         for name, (plan, region) in wanted.items()
     }
 

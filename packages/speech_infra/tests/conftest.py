@@ -66,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Made]:
     }
     made = {
         name: Made(synthesise(lambda into, m=model, r=release: _app(m, r, into), directory / name))  # type: ignore[misc]
-        for name, (model, release) in wanted.items()
+        for name, (model, release) in wanted.items()  # mypy infers no type for the lambda above
     }
     return made | {"pipeline": Made(synthesise(_pipeline, directory / "pipeline"))}
 

@@ -29,4 +29,4 @@ def local_demo(prompt: str, runs: int, voice: str, out: Path, *, as_json: bool) 
     """The same by `voice-local`, with everything on this machine; its exit code."""
     program = Path(sys.executable).with_name("voice-local")
     command = [str(program), "ask", prompt, "--runs", str(runs), "--voice", voice, "--out", str(out)]
-    return subprocess.run([*command, *(["--json"] if as_json else [])], check=False).returncode  # noqa: S603 - our own
+    return subprocess.run([*command, *(["--json"] if as_json else [])], check=False).returncode  # noqa: S603 - no shell

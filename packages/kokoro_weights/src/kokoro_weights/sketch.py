@@ -2,7 +2,7 @@
 
 The generator's norms want statistics of the whole sentence, and half of them, those at the lower rate, are worth a
 small run of their own: the stage `sketch` over the generator's input with every three columns of it as one, and without
-the harmonic source. It costs a fourteenth of decoding the sentence, and its norms' own statistics go with those that
+the harmonic source. It costs a twelfth of decoding the sentence, and its norms' own statistics go with those that
 the sentence will have (`norm_statistics`). Every four columns as one, with the source, cost as much and tell less, and
 every eight tell little. Stretches of a few columns with gaps between them tell next to nothing, because what is said in
 the gaps is not in them.

@@ -69,7 +69,7 @@ class HttpConnection(HttpToolsProtocol):
         self._has_heard = False
         self._lost = asyncio.Event()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         super().connection_made(transport)
         self._await_head()
 
@@ -113,7 +113,7 @@ class HttpConnection(HttpToolsProtocol):
                 return
             try:
                 async with asyncio.timeout(self.config.patience_s):
-                    await cycle.send(message)  # type: ignore[arg-type] # a plain dict
+                    await cycle.send(message)  # type: ignore[arg-type]  # uvicorn wants its own TypedDicts
             except TimeoutError:
                 logger.warning("the client does not read; connection dropped")
                 self.transport.abort()
@@ -125,7 +125,7 @@ class HttpConnection(HttpToolsProtocol):
                 self._linger()
                 await self._lost.wait()
 
-        super()._start_asgi_task(cycle, serve)  # type: ignore[arg-type]
+        super()._start_asgi_task(cycle, serve)  # type: ignore[arg-type]  # the same TypedDicts
 
     def _await_head(self) -> None:
         if self.transport.is_closing():

@@ -41,7 +41,7 @@ def Ear(heard: list[Any]) -> Any:  # noqa: N802 - a module
     """In place of the generator: keeps what it is given."""
     import torch
 
-    class Listener(torch.nn.Module):  # type: ignore[misc]
+    class Listener(torch.nn.Module):  # type: ignore[misc]  # torch is not installed where mypy runs
         def forward(self, x: Any, *_: Any) -> Any:
             heard.append(x)
             return x
