@@ -8,7 +8,7 @@ import pytest
 from kokoro_weights import WeightsDirectory, prepare
 from kokoro_weights.norm_statistics import NormStatistics
 from numpy.typing import NDArray
-from speech_container.chunk_plan import EXACT_BELOW_FRAMES, chunk_frames
+from speech_container.chunk_plan import CONTEXT_FRAMES, EXACT_BELOW_FRAMES, FIRST_FRAMES, chunk_frames
 from speech_container.chunked_decoding import ChunkedDecoding
 from speech_container.engine import FRAME_SAMPLES, KOKORO_LEAD_S, Utterance, Waveform
 from speech_container.errors import EngineFailed
@@ -148,5 +148,5 @@ def test_a_runtime_that_loses_samples_is_noticed(
     def short(tensors: Tensors) -> Tensors:
         return {"audio": runs["window"](tensors)["audio"][:-1]}
 
-    with pytest.raises(EngineFailed, match="14999 samples"):
+    with pytest.raises(EngineFailed, match=f"{(FIRST_FRAMES + CONTEXT_FRAMES) * FRAME_SAMPLES - 1} samples"):
         ChunkedDecoding(statistics, runs["decoder"], runs["sketch"], short).begin(utterance, said)

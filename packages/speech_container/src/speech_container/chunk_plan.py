@@ -2,7 +2,7 @@
 
 While one chunk is heard the next is made, so a chunk may be as much longer than the one before as the engine is faster
 than speech; and each is made with some frames on both sides that are thrown away, so few long ones cost less. The
-first has 20 frames (half a second), each other one twice as many as the one before, up to 160.
+first has 16 frames (0.4 s), each other one twice as many as the one before, up to 128.
 
 What is made for a chunk is a window. All windows but the last of an utterance have one of four lengths. The last one
 reaches further back than it must, to a length that is a multiple of 16: so a runtime that prepares for each length that
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-FIRST_FRAMES: Final = 20
+FIRST_FRAMES: Final = 16
 GROWTH: Final = 2
-MOST_FRAMES: Final = 160
+MOST_FRAMES: Final = 128
 EXACT_BELOW_FRAMES: Final = 100
 """What is shorter is made whole: there is little to gain, and statistics of one or two words are hard to predict."""
 

@@ -52,7 +52,7 @@ class Settings:
     port: int = _setting(8080, 0, 65535)
     """The port to listen on; 0 takes a free one."""
     latency: Latency = "exact"
-    """What is given to requests that do not say: exact (each sentence whole) or low (its first half second at once)."""
+    """What is given to requests that do not say: exact (each sentence whole) or low (its first 0.4 s at once)."""
     threads: int = _setting(0, 0, 256)
     """Threads of the engine; 0 means one for each core that this process may use."""
     max_text_chars: int = _setting(DEFAULT_MAX_TEXT_CHARS, 1, 1_000_000)
