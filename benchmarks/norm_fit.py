@@ -17,29 +17,30 @@ from typing import Any, Final
 import numpy as np
 from kokoro_weights import prepare
 from kokoro_weights.calibration import Calibration
-from kokoro_weights.norm_fit import RANK, RIDGE, SHARE, fit
+from kokoro_weights.generator_norms import LOWER_CHANNELS, SKETCHED_CHANNELS
+from kokoro_weights.norm_fit import RANK, RIDGE, SHARES, fit
 from kokoro_weights.norm_statistics import ENTERING, Calibrated, NormStatistics, Records
 from kokoro_weights.preparation import default_cache
 
 from benchmarks.rig.report import put_blocks
 
 SCRIPT: Final = "benchmarks/norm_fit.py"
-CHOICES: Final[Sequence[tuple[str, dict[str, Any]]]] = (
-    ("the voice's means alone", {"rank": 0, "share": 0.0}),
-    ("what enters the generator", {"share": 0.0}),
-    ("and the sketch", {}),
-    ("", {"rank": 32}),
-    ("", {"rank": 64}),
-    ("", {"rank": 256}),
-    ("", {"ridge": 0.03}),
-    ("", {"ridge": 0.3}),
-    ("", {"share": 0.0}),
-    ("", {"share": 1.0}),
+CHOICES: Final[Sequence[tuple[str, int, dict[str, Any]]]] = (
+    ("the voice's means alone", 0, {"rank": 0, "shares": (0.0, 0.0)}),
+    ("what enters the generator", 0, {"shares": (0.0, 0.0)}),
+    ("and the sketch at the lower rate", LOWER_CHANNELS, {"shares": (0.8, 0.0)}),
+    ("and at the higher", SKETCHED_CHANNELS, {}),
+    ("", SKETCHED_CHANNELS, {"rank": 32}),
+    ("", SKETCHED_CHANNELS, {"rank": 64}),
+    ("", SKETCHED_CHANNELS, {"rank": 256}),
+    ("", SKETCHED_CHANNELS, {"ridge": 0.03}),
+    ("", SKETCHED_CHANNELS, {"ridge": 0.3}),
+    ("", SKETCHED_CHANNELS, {"shares": (0.0, 0.0)}),
+    ("", SKETCHED_CHANNELS, {"shares": (0.8, 0.8)}),
+    ("", SKETCHED_CHANNELS, {"shares": (1.0, 1.0)}),
 )
-"""What is predicted from, and what is not as in the fit that ships."""
-WITHOUT_SKETCH: Final = 2
-"""The first so many of these."""
-SENTENCES: Final = 20
+"""What is predicted from, how many sketched channels that is, and what is not as in the fit that ships."""
+SENTENCES: Final = 30
 SPOKEN: Final = (4, 8, 12, 20, 30)
 LEFT_OUT: Final = 4
 """Every fourth."""
@@ -103,22 +104,28 @@ def fitted(voices: Sequence[str], records: Known, **choice: Any) -> NormStatisti
 
 def by_choice(split: Split) -> list[str]:
     """The error by what is predicted from and by constants, in Markdown."""
-    lines = ["| predicted from | rank | ridge | share | mean | log variance |", "|---|--:|--:|--:|--:|--:|"]
-    for number, (what, choice) in enumerate(CHOICES):
-        records = _without_sketch(split.seen) if number < WITHOUT_SKETCH else split.seen
-        table = fitted(split.voices, records, **choice)
-        values = {"rank": RANK, "ridge": RIDGE, "share": SHARE} | choice
-        cells = " | ".join(f"**{value}**" if name in choice else str(value) for name, value in values.items())
+    lines = ["| predicted from | rank | ridge | shares | mean | log variance |", "|---|--:|--:|--:|--:|--:|"]
+    for what, channels, choice in CHOICES:
+        table = fitted(split.voices, _sketched_only(split.seen, channels), **choice)
+        values: dict[str, Any] = {"rank": RANK, "ridge": RIDGE, "shares": SHARES} | choice
+        cells = " | ".join(f"**{_cell(value)}**" if name in choice else _cell(value) for name, value in values.items())
         lines.append(f"| {what} | {cells} | {split.error(table, split.voices)} |")
         print(lines[-1], flush=True)
     return lines
 
 
-def _without_sketch(records: Known) -> Known:
+def _cell(value: float | tuple[float, ...]) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _sketched_only(records: Known, channels: int) -> Known:
+    """Of the sketch, the first so many channels: the others never move."""
+
     def seen(voice: str) -> Records:
         found = records(voice)
         features = found.features.copy()
-        features[:, ENTERING:] = 0
+        for sketch in np.split(features[:, ENTERING:], 2, axis=1):
+            sketch[:, channels:] = 0
         return Records(features, found.statistics)
 
     return seen

@@ -68,7 +68,7 @@ class _Sound:
 
     def __init__(self, stages: StageFiles, threads: int, *, bfloat16: bool) -> None:
         self.decode, self.generate, self.sketch, self.window = (
-            openvino_session.open_stage(stage, threads=threads, bfloat16=bfloat16, fused=stage != stages.sketch)
+            openvino_session.open_stage(stage, threads=threads, bfloat16=bfloat16)
             for stage in (stages.decoder, stages.generator, stages.sketch, stages.window)
         )
 

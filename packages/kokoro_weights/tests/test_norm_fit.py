@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kokoro_weights.generator_norms import CHANNELS
+from kokoro_weights.generator_norms import CHANNELS, LOWER_CHANNELS, SKETCHED_CHANNELS
 from kokoro_weights.norm_fit import fit
 from kokoro_weights.norm_statistics import (
     ENTERING,
@@ -58,9 +58,13 @@ def spoken(world: World) -> dict[str, Records]:
 
 
 def fitted(
-    spoken: dict[str, Records], *, rank: int = CAUSES, ridge: float = 1e-3, share: float = 0.0
+    spoken: dict[str, Records],
+    *,
+    rank: int = CAUSES,
+    ridge: float = 1e-3,
+    shares: tuple[float, float] = (0.0, 0.0),
 ) -> NormStatistics:
-    return fit(list(CALIBRATED.voices), spoken.__getitem__, CALIBRATED, rank=rank, ridge=ridge, share=share)
+    return fit(list(CALIBRATED.voices), spoken.__getitem__, CALIBRATED, rank=rank, ridge=ridge, shares=shares)
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +114,22 @@ def test_a_strong_ridge_leaves_the_means(world: World, spoken: dict[str, Records
     np.testing.assert_allclose(means, table.voice_statistics[1][: len(means)], atol=1e-3)
 
 
-def test_what_each_sketched_channel_does_by_itself_is_found() -> None:
+def test_what_each_sketched_channel_does_by_itself_is_found_at_either_rate() -> None:
     world = World(alone=2.0, sketch=0.7)
     spoken = {voice: world.speak(voice, SENTENCES) for voice in CALIBRATED.voices}
     later = world.speak("high", 10)
-    with_sketch, without = (
-        errors(fitted(spoken, share=share, ridge=1.0), later, "high")[:, OF_SKETCH] for share in (1.0, 0.0)
-    )
-    assert np.abs(with_sketch).mean() < 0.3 * np.abs(without).mean()
+
+    def of_rates(shares: tuple[float, float]) -> list[float]:
+        left = np.abs(errors(fitted(spoken, shares=shares, ridge=1.0), later, "high")[:, OF_SKETCH])
+        means_and_variances = left.reshape(len(left), 2, SKETCHED_CHANNELS)
+        return [float(part.mean()) for part in np.split(means_and_variances, [LOWER_CHANNELS], axis=2)]
+
+    neither, lower, higher, both = map(of_rates, [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
+    assert lower[0] < 0.3 * neither[0]
+    assert lower[1] == pytest.approx(neither[1], rel=0.1)
+    assert higher[0] == pytest.approx(neither[0], rel=0.1)
+    assert higher[1] < 0.3 * neither[1]
+    assert both == pytest.approx([lower[0], higher[1]], rel=0.1)
 
 
 def test_means_count_in_deviations_of_their_channel() -> None:

@@ -13,6 +13,7 @@ from kokoro_weights.generator_norms import CHANNELS, SKETCHED, SKETCHED_CHANNELS
 from kokoro_weights.norm_statistics import (
     ENTERING,
     FEATURES,
+    FORMAT,
     STATISTICS,
     Calibrated,
     NormStatistics,
@@ -151,8 +152,9 @@ def test_a_table_with_objects_in_it_is_not_unpickled(table: NormStatistics) -> N
 def test_another_format_is_refused(table: NormStatistics) -> None:
     with np.load(io.BytesIO(table.render())) as file:
         arrays = dict(file)
-    arrays["header"] = np.frombuffer(arrays["header"].tobytes().replace(b'"format": 2', b'"format": 9'), dtype=np.uint8)
+    header = arrays["header"].tobytes().replace(f'"format": {FORMAT}'.encode(), b'"format": 99')
+    arrays["header"] = np.frombuffer(header, dtype=np.uint8)
     other = io.BytesIO()
     np.savez(other, **arrays)
-    with pytest.raises(StatisticsRefused, match="expected format 2, found 9"):
+    with pytest.raises(StatisticsRefused, match=f"expected format {FORMAT}, found 99"):
         NormStatistics.parse(other.getvalue())

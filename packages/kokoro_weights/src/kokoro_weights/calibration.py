@@ -20,6 +20,7 @@ import numpy as np
 from kokoro_weights.calibrated_source import CalibratedSource
 from kokoro_weights.calibration_text import Line, calibration_lines, text_digest
 from kokoro_weights.errors import SourceMissing, SourceUnknown, VoiceMissing
+from kokoro_weights.generator_norms import SKETCHED_AS_ONE
 from kokoro_weights.norm_fit import fit
 from kokoro_weights.norm_statistics import FEATURES, STATISTICS, Calibrated, Records, as_statistics, features
 from kokoro_weights.pins import load
@@ -54,7 +55,7 @@ class Observer(Protocol):
     def __call__(
         self, token_ids: Sequence[int], style: NDArray[np.float32], speed: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """float32 [10284] and [18432]; see `norm_statistics`."""
+        """float32 [11820] and [18432]; see `norm_statistics`."""
         ...
 
 
@@ -204,5 +205,5 @@ def _session(model: bytes, threads: int) -> Any:
 
 
 def _key(weights: WeightsDirectory) -> str:
-    parts = (*sorted(weights.model_digests), text_digest(), f"sketch of {COLUMNS}")
+    parts = (*sorted(weights.model_digests), text_digest(), f"sketch of {COLUMNS} and {SKETCHED_AS_ONE}")
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]

@@ -3,8 +3,8 @@
 What a sentence's statistics are beyond its voice's means is regressed on what its features are beyond theirs, over all
 voices together, in two steps:
 
-1. S: each sketched statistic on the sketch of it, alone. SHARE of that slope is taken, because the next step finds some
-   of the same.
+1. S: each sketched statistic on the sketch of it, alone. Of that slope a share is taken, SHARES at the lower and at the
+   higher rate, because the next step finds some of the same.
 2. U · V: what is left, on all features. Ridge regression with features scaled to one standard deviation, in which what
    enters the generator counts as much as its whole sketch; then the best map of that rank in the fitted values
    (reduced-rank regression), where means count in standard deviations of their channel, MEAN_WEIGHT times.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kokoro_weights.generator_norms import CHANNELS
+from kokoro_weights.generator_norms import CHANNELS, LOWER_CHANNELS, SKETCHED_CHANNELS
 from kokoro_weights.norm_statistics import ENTERING, OF_SKETCH, Calibrated, NormStatistics, Records
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RANK: Final = 128
 RIDGE: Final = 0.1
 """In units of one feature's variance a feature."""
-SHARE: Final = 0.8
+SHARES: Final = (0.8, 0.5)
 MEAN_WEIGHT: Final = 3.0
 """An error of 0.01 standard deviations in means does as much to the sound as one of 0.03 in log variances."""
 _LEAST_DEVIATION: Final = 1e-6
@@ -45,7 +45,7 @@ def fit(
     *,
     rank: int = RANK,
     ridge: float = RIDGE,
-    share: float = SHARE,
+    shares: tuple[float, float] = SHARES,
 ) -> NormStatistics:
     """The table of `voices`, whose records are asked for one voice at a time."""
     measured = [records(voice) for voice in voices]
@@ -53,7 +53,7 @@ def fit(
     voice_statistics = np.array([of_voice.statistics.mean(axis=0, dtype=np.float64) for of_voice in measured])
     features = _beyond([of_voice.features for of_voice in measured], voice_features)
     statistics = _beyond([of_voice.statistics for of_voice in measured], voice_statistics)
-    slopes = share * _slopes(features[:, ENTERING:], statistics[:, OF_SKETCH])
+    slopes = _each(shares) * _slopes(features[:, ENTERING:], statistics[:, OF_SKETCH])
     statistics[:, OF_SKETCH] -= slopes * features[:, ENTERING:]
     scales = _scales(features)
     features /= scales
@@ -81,6 +81,12 @@ def _slopes(features: NDArray[np.float32], statistics: NDArray[np.float32]) -> N
     squares = np.einsum("ij,ij->j", features, features, dtype=np.float64)
     slopes: NDArray[np.float64] = products / np.maximum(squares, _LEAST_SQUARES)
     return slopes
+
+
+def _each(shares: tuple[float, float]) -> NDArray[np.float64]:
+    """float64 [sketched statistics]: a share for each, of its rate."""
+    of_channels = np.repeat(shares, [LOWER_CHANNELS, SKETCHED_CHANNELS - LOWER_CHANNELS])
+    return np.tile(of_channels, 2)
 
 
 def _weights(voice_statistics: NDArray[np.float64]) -> NDArray[np.float32]:

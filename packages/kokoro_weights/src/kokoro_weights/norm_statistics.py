@@ -39,7 +39,7 @@ STATISTICS: Final = 2 * CHANNELS
 """Means, then log variances, of every channel that is normalised."""
 OF_SKETCH: Final = np.r_[SKETCHED, CHANNELS + SKETCHED.start : CHANNELS + SKETCHED.stop]
 """The statistics that the features after ENTERING are a sketch of, in their order."""
-FORMAT: Final = 2
+FORMAT: Final = 3
 MAX_TABLE_BYTES: Final = 64 << 20
 """About five times what 54 voices need; a longer file is not read into memory."""
 _LEAST_FEATURE_VARIANCE: Final = 1e-6
@@ -60,8 +60,8 @@ def features(
     sketch_means: NDArray[np.float32],
     sketch_variances: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """float32 [10284] of a sentence: `decoded` is float32 [1, 512, half frames], `harmonics` [1, 22, spectra], both of
-    the whole; `sketch_means`, `sketch_variances` float32 [1, 4608, 1], of its sketch."""
+    """float32 [11820] of a sentence: `decoded` is float32 [1, 512, half frames], `harmonics` [1, 22, spectra], both of
+    the whole; `sketch_means`, `sketch_variances` float32 [1, 5376, 1], of its sketch."""
     parts = []
     for signal in (decoded[0], harmonics[0]):
         parts.append(signal.mean(axis=1))
@@ -98,7 +98,7 @@ class Calibrated:
 @dataclass(frozen=True, slots=True, eq=False)
 class NormStatistics:
     """See the module. `voice_features` float32 [voices, 10284], `voice_statistics` float32 [voices, 18432],
-    `sketch_slopes` float32 [9216], which is S, `feature_scales` float32 [10284], `feature_map` float32 [10284, rank],
+    `sketch_slopes` float32 [10752], which is S, `feature_scales` float32 [11820], `feature_map` float32 [11820, rank],
     which divided by them is U, `statistics_map` float32 [rank, 18432], which is V."""
 
     calibrated: Calibrated

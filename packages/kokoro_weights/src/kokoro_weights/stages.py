@@ -14,7 +14,7 @@ to rounding is settled (`harmonic_source`).
 The second cut lies where the frame-rate decoder ends, after which every sample is made by convolutions, but for the
 norms (`generator_norms`). `window` is the generator without them: with a = gain / √(variance + ε) and
 b = shift - mean · a of a sentence's own statistics it makes the generator's audio (2e-6 apart), of all frames or of any
-window of them. `sketch` is the first half of the generator with its norms, and tells what statistics they have of
+window of them. `sketch` is the larger part of the generator with its norms, and tells what statistics they have of
 whatever it is given; it does without the harmonics. `kokoro_weights.sketch` says what for.
 
 What happens at the edges of a window that begins or ends inside the sentence: the convolutions see zeros outside it,

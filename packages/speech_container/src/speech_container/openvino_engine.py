@@ -60,7 +60,7 @@ class OpenVinoEngine:
         opened = partial(openvino_session.open_stage, threads=self._threads, bfloat16=self._bfloat16)
         self._decode, self._generate = opened(self._stages.decoder), opened(self._stages.generator)
         if self._statistics is not None:
-            sketch, window = opened(self._stages.sketch, fused=False), opened(self._stages.window)
+            sketch, window = opened(self._stages.sketch), opened(self._stages.window)
             self._chunks = ChunkedDecoding(self._statistics, self._decode, sketch, window)
 
     def synthesize(self, batch: Sequence[Utterance]) -> list[Waveform]:

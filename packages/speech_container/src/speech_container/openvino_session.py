@@ -5,8 +5,8 @@ Two of its properties matter. Both are internal to it, so a release that does no
 - It fuses chains of elementwise operators into one kernel only where shapes are fixed, unless told to ignore that rule
   (SNIPPETS_MODE). The generator's activation and its normalisation are such chains, and the fused kernel keeps float32
   between its first load and its last store: 10 % less time than one kernel an operator, and 3 dB less noise. A norm
-  whose mean and variance are put out, as the stage `sketch` has them, cannot be fused so in bfloat16: the first run
-  fails ("SetLoadStoreScalar expects static shapes", OpenVINO 2026.4.1).
+  whose own mean and variance are put out cannot be fused so in bfloat16: the first run fails ("SetLoadStoreScalar
+  expects static shapes", OpenVINO 2026.4.1). So the stage `sketch` takes them a second time.
 - Each length of audio gets convolution kernels of its own, compiled when it first comes: 25 to 60 ms, 7 MB. They go
   into a cache of 5,000 entries, which is 100 lengths, and as far as a server can tell grows for ever. 64 entries are
   enough for the layers of one length to share theirs.
@@ -22,15 +22,11 @@ from .stage import Run, Tensors
 logger = logging.getLogger(__name__)
 
 KEPT_KERNELS: Final = 64
-_FUSED: Final = {"SNIPPETS_MODE": "IGNORE_CALLBACK"}
-_INTERNAL: Final = {"CPU_RUNTIME_CACHE_CAPACITY": KEPT_KERNELS}
+_INTERNAL: Final = {"SNIPPETS_MODE": "IGNORE_CALLBACK", "CPU_RUNTIME_CACHE_CAPACITY": KEPT_KERNELS}
 
 
-def open_stage(stage: Path, *, threads: int, bfloat16: bool, fused: bool = True) -> Run:
-    """The stage in a file as a function. `bfloat16`: multiply in it, not in float32. `fused`: whatever the shapes.
-
-    Raises `EngineUnavailable`.
-    """
+def open_stage(stage: Path, *, threads: int, bfloat16: bool) -> Run:
+    """The stage in a file as a function. `bfloat16`: multiply in it, not in float32. Raises `EngineUnavailable`."""
     import openvino  # here, because no other engine need wait for it
 
     public = {
@@ -39,12 +35,11 @@ def open_stage(stage: Path, *, threads: int, bfloat16: bool, fused: bool = True)
         "INFERENCE_NUM_THREADS": threads,
         "ENABLE_CPU_PINNING": False,  # the event loop and other processes run on the same cores
     }
-    internal = _INTERNAL | (_FUSED if fused else {})
     core = openvino.Core()
     try:
         model = core.read_model(stage)
         try:
-            return _function(core.compile_model(model, "CPU", public | internal))
+            return _function(core.compile_model(model, "CPU", public | _INTERNAL))
         except RuntimeError as error:
             logger.warning("OpenVINO takes no internal properties, so it is slower and larger: %s", error)
             return _function(core.compile_model(model, "CPU", public))
