@@ -179,13 +179,17 @@ async def test_a_cancelled_use_drops_its_session_at_once() -> None:
 
 
 async def test_a_use_that_is_cancelled_while_it_looks_whether_the_session_lives_drops_it() -> None:
+    asked = asyncio.Event()
+
     async def greet_only(peer: MemoryPeer) -> None:
         async for message in peer.messages():
             if isinstance(message, Hello):
                 await peer.send_event(STAND_IN_CAPABILITIES)
+            elif isinstance(message, Ping):
+                asked.set()
 
     keeper, transport = kept(Server(greet_only), answer_s=3600)
-    async with keeper.use() as session:
+    async with keeper.use():
         pass
 
     async def use() -> None:
@@ -193,7 +197,7 @@ async def test_a_use_that_is_cancelled_while_it_looks_whether_the_session_lives_
             raise AssertionError("nobody answers")
 
     using = asyncio.create_task(use())
-    await until(lambda: session._pings)
+    await asked.wait()
     using.cancel()
     await asyncio.wait({using})
     assert using.cancelled()

@@ -8,10 +8,8 @@ that goes wrong becomes the session's failure, which wakes every waiter and is r
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from speech_protocol import (
     Audio,
@@ -32,7 +30,6 @@ from speech_protocol import (
     SynthesisComplete,
     Synthesize,
     Text,
-    Timestamps,
     UnknownEvent,
     VoiceOptions,
     read_frame,
@@ -40,6 +37,7 @@ from speech_protocol import (
 )
 
 from .alarm import Alarm
+from .answers import Answers
 from .channel import Channel
 from .closing import to_the_end
 from .context import SpeechContext
@@ -52,6 +50,7 @@ from .errors import (
     SpeechTimeoutError,
     SpeechUsageError,
 )
+from .inbox import Inbox
 from .ledger import Deadlines, Due, RequestEvent, RequestLedger, SpeechEvent, request_ids
 from .transport import Connection, Transport
 from .websocket import WebSocketTransport
@@ -59,7 +58,6 @@ from .websocket import WebSocketTransport
 _LOG = logging.getLogger(__name__)
 
 DEFAULT_MAX_IN_FLIGHT = 8  # sentences ahead of the listener: a server needs two to keep busy, the rest rides out bursts
-_INBOX_EVENTS = 64  # 1 MiB of the contract's audio frames, 21 s of PCM
 _REASON_S = 1.0  # between a failed send and the failed receive that explains it
 _OUTBOX_MESSAGES = 64  # room for cancels and pings, beside the requests that max_in_flight bounds
 
@@ -79,19 +77,15 @@ class SpeechSession:
         self._deadlines = deadlines
         self._ledger = RequestLedger(deadlines, self._loop.time())
         self._slots: Channel[None] = Channel(max_in_flight)
-        self._inbox: Channel[RequestEvent | None] = Channel(_INBOX_EVENTS)  # None: nothing more was promised
+        self._inbox = Inbox(self._ledger)
         self._outbox: Channel[str] = Channel(max_in_flight + _OUTBOX_MESSAGES)
-        self._hellos: deque[asyncio.Future[Capabilities]] = deque()
-        self._pings: dict[str, asyncio.Future[None]] = {}
+        self._answers = Answers()
         self._ids = request_ids()
-        self._muted: set[str] = set()  # cancelled by us: their audio is no longer wanted
         self._speaking: str | None = None  # the request of the latest speak(), until it is done
-        self._reading = False
         self._greeted = False  # the server's first answer has come
         self._finished = False
         self._saying_goodbye = False
         self._failure: Exception | None = None
-        self._goodbye: asyncio.Future[None] = self._loop.create_future()
         self._alarm = Alarm(self._due, lambda due: self._fail(due.error()))
         self._tasks = [self._loop.create_task(self._read()), self._loop.create_task(self._write())]
 
@@ -129,7 +123,22 @@ class SpeechSession:
     ) -> "SpeechSession":
         """A session whose end is the caller's to see to, with `close`. Otherwise like `connect`."""
         transport = WebSocketTransport(target) if isinstance(target, str) else target
-        return await cls._open(transport, deadlines, max_in_flight)
+        session: SpeechSession | None = None
+        try:
+            async with asyncio.timeout(deadlines.connect_s) as limit:
+                session = cls(await transport.connect(), deadlines, max_in_flight)
+                await session._first_answer()
+        except BaseException as error:
+            if session is not None:
+                await session.close(in_order=False)
+            if isinstance(error, TimeoutError) and limit.expired():
+                raise SpeechTimeoutError(
+                    "connection",
+                    deadlines.connect_s,
+                    f"no session within {deadlines.connect_s:g} s: the address does not answer, or not yet",
+                ) from error
+            raise
+        return session
 
     async def close(self, *, in_order: bool = True) -> None:
         """End the session: with `close` and up to `close_s` for the server's goodbye, or by dropping the connection.
@@ -166,7 +175,7 @@ class SpeechSession:
         try:
             await self._submit(request_id, Synthesize(text, options or VoiceOptions(), request_id))
             while self._speaking == request_id:
-                item = await self._next()
+                item = await self._inbox.next()
                 if item is None or item.request_id not in (request_id, None):
                     continue  # the rest of a request that was left early
                 match item.event:
@@ -210,7 +219,7 @@ class SpeechSession:
         return SpeechContext(
             context_id,
             say=lambda message: self._outbox.put(render_message(message)),
-            is_over=lambda: context_id not in self._ledger or context_id in self._muted,
+            is_over=lambda: context_id not in self._ledger or self._inbox.is_muted(context_id),
             finished=lambda: self._written((context_id,)),
         )
 
@@ -226,7 +235,7 @@ class SpeechSession:
         """
         if self._speaking is not None:
             raise SpeechUsageError("events() and speak() do not mix: finish or leave the loop over speak() first")
-        while (item := await self._next()) is not None:
+        while (item := await self._inbox.next()) is not None:
             yield item
 
     async def cancel(self, request_id: str | None = None, *, played_s: float | None = None) -> None:
@@ -237,51 +246,26 @@ class SpeechSession:
         so as well: audio is sent faster than it is played.
         """
         request_ids = self._ledger.in_flight if request_id is None else (request_id,)
-        self._mute(request_ids, everything=request_id is None)
+        self._inbox.mute(request_ids, everything=request_id is None)
         self._written(request_ids)
         await self._outbox.put(render_message(Cancel(request_id=request_id, played_s=played_s)))
 
     async def hello(self) -> Capabilities:
         """What the server can do. Raises what ends the session: `SpeechTimeoutError` after `silence_s` of silence."""
-        answer: asyncio.Future[Capabilities] = self._loop.create_future()
         await self._ask(Hello())
-        self._hellos.append(answer)
-        return await answer
+        return await self._answers.to_hello()
 
     async def ping(self) -> None:
         """Return when the server has answered. Raises like `hello`."""
         ping_id = next(self._ids)
-        answer: asyncio.Future[None] = self._loop.create_future()
         await self._ask(Ping(ping_id))
-        self._pings[ping_id] = answer
-        await answer
+        await self._answers.to_ping(ping_id)
 
     # The life of a session
 
-    @classmethod
-    async def _open(cls, transport: Transport, deadlines: Deadlines, max_in_flight: int) -> "SpeechSession":
-        session: SpeechSession | None = None
-        try:
-            async with asyncio.timeout(deadlines.connect_s) as limit:
-                session = cls(await transport.connect(), deadlines, max_in_flight)
-                await session._first_answer()
-        except BaseException as error:
-            if session is not None:
-                await session.close(in_order=False)
-            if isinstance(error, TimeoutError) and limit.expired():
-                raise SpeechTimeoutError(
-                    "connection",
-                    deadlines.connect_s,
-                    f"no session within {deadlines.connect_s:g} s: the address does not answer, or not yet",
-                ) from error
-            raise
-        return session
-
     async def _first_answer(self) -> None:
         await self._outbox.put(render_message(Hello()))
-        answer: asyncio.Future[Capabilities] = self._loop.create_future()
-        self._hellos.append(answer)
-        self._capabilities = await answer
+        self._capabilities = await self._answers.to_hello()
 
     async def _close(self, *, in_order: bool) -> None:
         """End the session; bounded by twice `close_s`, or at once where it need not be orderly."""
@@ -290,7 +274,7 @@ class SpeechSession:
         in_order = in_order and self._failure is None
         if in_order:
             self._outbox.put_now(render_message(Close()))
-            await asyncio.wait({self._goodbye}, timeout=self._deadlines.close_s)
+            await asyncio.wait({self._answers.goodbye}, timeout=self._deadlines.close_s)
         try:
             await self._connection.close(self._deadlines.close_s if in_order else 0)
         finally:
@@ -307,11 +291,7 @@ class SpeechSession:
         self._inbox.close(reason)
         self._outbox.close(reason)
         self._slots.close(reason)
-        answers: list[asyncio.Future[Any]] = [*self._hellos, *self._pings.values()]
-        for answer in answers:
-            if not answer.done():
-                answer.set_exception(reason)
-        _answer(self._goodbye, None)
+        self._answers.fail(reason)
         self._alarm.stop()
 
     # Sending
@@ -341,25 +321,15 @@ class SpeechSession:
         """Stop a request whose events nobody will read. At most one at a time, so it needs no waiting for room."""
         self._speaking = None
         if request_id in self._ledger and self._failure is None:
-            self._mute((request_id,))
+            self._inbox.mute((request_id,))
             self._outbox.put_now(render_message(Cancel(request_id=request_id)))
 
-    def _mute(self, request_ids: tuple[str, ...], *, everything: bool = False) -> None:
-        self._muted.update(request_id for request_id in request_ids if request_id in self._ledger)
-        self._inbox.drop(
-            lambda item: (
-                item is not None
-                and isinstance(item.event, Audio | Timestamps)
-                and (everything or item.request_id in request_ids)
-            )
-        )
-
     def _check_may_speak(self) -> None:
-        if self._reading:
+        if self._inbox.is_read:
             raise SpeechUsageError("another task reads this session's events: wait for it, or open a second session")
         if self._speaking is not None:
             self._abandon(self._speaking)
-        elif not self._muted.issuperset(self._ledger.in_flight):
+        elif not self._inbox.wants_none_in_flight:
             raise SpeechUsageError(
                 "speak() and send() do not mix: read events() to the end of what was sent, or open a second session"
             )
@@ -374,15 +344,6 @@ class SpeechSession:
 
     # Receiving
 
-    async def _next(self) -> RequestEvent | None:
-        if self._reading:
-            raise SpeechUsageError("the events of a session are read by one task at a time")
-        self._reading = True
-        try:
-            return await self._inbox.get()
-        finally:
-            self._reading = False
-
     async def _read(self) -> None:
         joiner = FragmentJoiner()
         try:
@@ -392,7 +353,7 @@ class SpeechSession:
                 if frame is not None and frame != Audio(b""):
                     await self._take(read_frame(frame))
                 self._alarm.watch()
-            if not self._goodbye.done():
+            if not self._answers.goodbye.done():
                 self._fail(SpeechSessionEnded(f"the server ended the stream without a goodbye; {_GO_ON}"))
         except (EventError, FragmentError) as error:
             self._fail(SpeechProtocolError(f"the server broke the wire contract: {error}"))
@@ -404,16 +365,16 @@ class SpeechSession:
             case UnknownEvent():
                 _LOG.debug("passing over an event of unknown type %r", event.type)
             case SessionClosed() if self._saying_goodbye:
-                _answer(self._goodbye, None)
+                self._answers.closed()
             case SessionClosed():
                 raise SpeechSessionEnded(f"the server closed the session, as it does before it stops; {_GO_ON}")
             case Capabilities():
                 self._greeted = True
                 self._ledger.answered()
-                _answer(self._hellos.popleft() if self._hellos else None, event)
+                self._answers.capabilities(event)
             case Pong():
                 self._ledger.answered()
-                _answer(self._pings.pop(event.id or "", None), None)
+                self._answers.pong(event.id)
             case ErrorEvent(request_id=None) if not self._greeted:
                 raise SpeechRefusedError(
                     event.code,
@@ -426,29 +387,13 @@ class SpeechSession:
                 item = self._ledger.absorb(event, self._loop.time())
                 if len(self._ledger.in_flight) < waiting:
                     self._slots.get_now()
-                await self._deliver(item)
-
-    async def _deliver(self, item: RequestEvent) -> None:
-        if self._inbox.is_full:
-            self._ledger.paused()
-            await self._inbox.room()
-            self._ledger.resumed(self._loop.time())
-        if item.request_id in self._muted and isinstance(item.event, Audio | Timestamps):
-            return
-        self._inbox.put_now(item)
-        if item.request_id is not None and item.request_id not in self._ledger:
-            self._muted.discard(item.request_id)
-        self._end_if_answered()
+                await self._inbox.deliver(item)
+                self._end_if_answered()
 
     def _end_if_answered(self) -> None:
         if self._finished and not self._ledger.in_flight and self._failure is None:
             self._finished = False
-            self._inbox.put_now(None)
+            self._inbox.end()
 
     def _due(self) -> Due | None:
         return None if self._failure is not None or self._saying_goodbye else self._ledger.due()
-
-
-def _answer[T](waiter: asyncio.Future[T] | None, value: T) -> None:
-    if waiter is not None and not waiter.done():
-        waiter.set_result(value)
