@@ -1,17 +1,20 @@
 """Whether an engine's memory levels off over utterances of up to 2,000 different (tokens, speed) shapes.
 
-    uv run python benchmarks/engine_memory.py --engine openvino [--utterances 2000]
+    uv run python -m benchmarks.engine_memory --engine openvino [--utterances 2000] [--write docs]
 
 Also for onnx, and in the torch environment for torch. No two utterances have the same number of tokens and the same
 speed; they are short, in an order that is mixed but the same each time, after the longest one. An engine that keeps
 something for every shape grows to the end; one that levels off has its highest memory well before. The exit code is 1
-where the last half went more than 3 % beyond the first. `--write` puts the curve into benchmarks/results.
+where the last half went more than 3 % beyond the first. `--write DIR` puts the curve into benchmarks/results, and a
+table of all curves there into DIR/batching.md.
 """
 
 import argparse
+import json
 import random
 import sys
 import time
+from pathlib import Path
 
 import psutil
 from speech_container.engine import Engine, Utterance
@@ -19,8 +22,9 @@ from speech_container.settings import ENGINE_NAMES, Settings
 from speech_container.studio import open_studio
 from speech_container.voices import VoiceBook
 
-from benchmarks.rig.report import Machine, save
+from benchmarks.rig.report import RESULTS, Machine, put_blocks, save
 
+SCRIPT = "benchmarks/engine_memory.py"
 VOICE = "af_heart"
 MEBIBYTE = 1 << 20
 MAX_TOKENS = 80
@@ -70,12 +74,26 @@ def growth(curve: list[tuple[int, float]]) -> float:
     return max(mebibytes for _, mebibytes in curve[half:]) / early - 1
 
 
+def memory_table() -> str:
+    """Of every engine that was measured, in Markdown."""
+    lines = ["| engine | utterances | MiB after 5 % | half | all | growth |", "|---|--:|--:|--:|--:|--:|"]
+    for name in ENGINE_NAMES:
+        path = RESULTS / f"engine_memory_{name}.json"
+        if path.is_file():
+            result = json.loads(path.read_text("utf-8"))
+            curve = [mebibytes for _, mebibytes in result["resident_mib"]]
+            places = (len(curve) // 20 - 1, len(curve) // 2 - 1, -1)
+            points = " | ".join(f"{curve[place]:,.0f}" for place in places)
+            lines.append(f"| `{name}` | {result['utterances']:,} | {points} | {result['growth']:+.1%} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", choices=ENGINE_NAMES, default="auto")
     parser.add_argument("--utterances", type=int, default=200)
-    parser.add_argument("--write", action="store_true", help="into benchmarks/results")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="the directory of batching.md")
     arguments = parser.parse_args()
     machine = Machine.here()
     studio = open_studio(Settings(engine=arguments.engine))
@@ -85,9 +103,10 @@ def main() -> None:
     curve = run(studio.engine, studio.narrator.voices, arguments.utterances)
     grew = growth(curve)
     print(f"the last half went {grew:+.1%} beyond the first: {'it grows' if grew > GROWTH else 'it levels off'}")
-    if arguments.write:
+    if arguments.write is not None:
         result = {"utterances": arguments.utterances, "growth": round(grew, 4), "resident_mib": curve}
         save(f"engine_memory_{name}", machine, result)
+        put_blocks(arguments.write / "batching.md", {"Memory": memory_table()}, SCRIPT)
     sys.exit(1 if grew > GROWTH else 0)
 
 
