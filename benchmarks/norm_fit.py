@@ -5,7 +5,8 @@ the sentences that a voice has spoken.
 
 It takes the records that `kokoro-weights calibrate` keeps in the same cache, so that has to have run. Every fourth
 sentence of each voice is left out of a fit and predicted by it. The error of a mean is in standard deviations of its
-channel, that of a variance in its logarithm; both are root mean squares over all 9,216 channels.
+channel, that of a variance in its logarithm; both are root mean squares over all 9,216 channels. The last
+column is that of the variances in the residual block of the higher rate that is sketched.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from kokoro_weights import prepare
 from kokoro_weights.calibration import Calibration
-from kokoro_weights.generator_norms import LOWER_CHANNELS, SKETCHED_CHANNELS
+from kokoro_weights.generator_norms import LOWER_CHANNELS, SKETCHED, SKETCHED_CHANNELS
 from kokoro_weights.norm_fit import RANK, RIDGE, SHARES, fit
 from kokoro_weights.norm_statistics import ENTERING, Calibrated, NormStatistics, Records
 from kokoro_weights.preparation import default_cache
@@ -42,6 +43,7 @@ CHOICES: Final[Sequence[tuple[str, int, dict[str, Any]]]] = (
 """What is predicted from, how many sketched channels that is, and what is not as in the fit that ships."""
 SENTENCES: Final = 30
 SPOKEN: Final = (4, 8, 12, 20, 30)
+HIGHER: Final = slice(SKETCHED.start + LOWER_CHANNELS, SKETCHED.stop)
 LEFT_OUT: Final = 4
 """Every fourth."""
 
@@ -50,13 +52,17 @@ type Known = Callable[[str], Records]
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """`mean` in standard deviations, `variance` as a difference of logarithms."""
+    """`mean` in standard deviations, `variance` and `block` as differences of logarithms.
+
+    `block`: of the variances in the residual block of the higher rate that is sketched.
+    """
 
     mean: float
     variance: float
+    block: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f} | {self.variance:.3f}"
+        return f"{self.mean:.4f} | {self.variance:.4f} | {self.block:.4f}"
 
 
 class Split:
@@ -86,15 +92,17 @@ class Split:
 
     def error(self, table: NormStatistics, voices: Sequence[str]) -> Error:
         """Over the sentences that are left out."""
-        means, variances = [], []
+        means, variances, blocks = [], [], []
         for voice in voices:
             records = self.left_out(voice)
             for features, statistics in zip(records.features, records.statistics, strict=True):
                 mean, variance = table.predict(features, {voice: 1.0})
                 wanted, log_variance = np.split(statistics, 2)
                 means.append(np.square((mean - wanted) / np.exp(log_variance / 2)).mean())
-                variances.append(np.square(np.log(variance) - log_variance).mean())
-        return Error(float(np.sqrt(np.mean(means))), float(np.sqrt(np.mean(variances))))
+                apart = np.square(np.log(variance) - log_variance)
+                variances.append(apart.mean())
+                blocks.append(apart[HIGHER].mean())
+        return Error(*(float(np.sqrt(np.mean(squares))) for squares in (means, variances, blocks)))
 
 
 def fitted(voices: Sequence[str], records: Known, **choice: Any) -> NormStatistics:
@@ -104,7 +112,10 @@ def fitted(voices: Sequence[str], records: Known, **choice: Any) -> NormStatisti
 
 def by_choice(split: Split) -> list[str]:
     """The error by what is predicted from and by constants, in Markdown."""
-    lines = ["| predicted from | rank | ridge | shares | mean | log variance |", "|---|--:|--:|--:|--:|--:|"]
+    lines = [
+        "| predicted from | rank | ridge | shares | mean | log variance | of the fourth block |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
     for what, channels, choice in CHOICES:
         table = fitted(split.voices, _sketched_only(split.seen, channels), **choice)
         values: dict[str, Any] = {"rank": RANK, "ridge": RIDGE, "shares": SHARES} | choice
@@ -133,13 +144,13 @@ def _sketched_only(records: Known, channels: int) -> Known:
 
 def by_sentences(long: Split, every: Split) -> list[str]:
     """The error of a voice of `long` that has spoken so many sentences, with the others as in `every`; in Markdown."""
-    lines = ["| sentences | mean | log variance |", "|--:|--:|--:|"]
+    lines = ["| sentences | mean | log variance | of the fourth block |", "|--:|--:|--:|--:|"]
     for spoken in SPOKEN:
         errors = [
             long.error(fitted(every.voices, _limited(long, every, voice, spoken)), [voice]) for voice in long.voices
         ]
-        mean, variance = (float(np.mean([getattr(error, name) for error in errors])) for name in ("mean", "variance"))
-        lines.append(f"| {spoken} | {Error(mean, variance)} |")
+        means = (float(np.mean([getattr(error, name) for error in errors])) for name in Error.__slots__)
+        lines.append(f"| {spoken} | {Error(*means)} |")
         print(lines[-1], flush=True)
     return lines
 
