@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from num2words import num2words  # type: ignore[import-untyped] # it ships no types
+from num2words import num2words
 from numpy.typing import NDArray
 from speech_container.engine import Utterance
 from speech_container.settings import ENGINE_NAMES, EngineName, Settings

@@ -46,7 +46,7 @@ def main() -> None:
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
-        print(json.dumps({"url": url, "registry": registry.host}), flush=True)  # noqa: T201
+        print(json.dumps({"url": url, "registry": registry.host}), flush=True)  # noqa: T201 - read by who started this
         server.serve_forever()
     sys.exit(0)
 

@@ -4,6 +4,11 @@ AwsRefusal            any AWS error: a code, a sentence, an HTTP status
 └── ResourceRefused   a resource that could not be made, changed or deleted: the reason goes into the stack's events
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .stack import Made
+
 
 class AwsRefusal(Exception):
     """An error in the form the real service would give it."""
@@ -16,10 +21,14 @@ class AwsRefusal(Exception):
 
 
 class ResourceRefused(AwsRefusal):
-    """Raised by a provider; `message` is what CloudFormation shows as the status reason."""
+    """Raised by a provider; `message` is what CloudFormation shows as the status reason.
 
-    def __init__(self, message: str) -> None:
+    `made`: what is there all the same, and has to be rolled back.
+    """
+
+    def __init__(self, message: str, made: "Made | None" = None) -> None:
         super().__init__("GeneralServiceException", message)
+        self.made = made
 
 
 def validation(message: str) -> AwsRefusal:

@@ -144,7 +144,7 @@ class StackEngine:
             made = provider.create(_physical_name(stack, wanted), wanted.properties, self._tags(stack, wanted))
         except (AwsRefusal, ClientError) as error:
             stack.note(with_status(wanted, "CREATE_FAILED"), _reason(error))
-            partial = getattr(error, "made", None)
+            partial = error.made if isinstance(error, ResourceRefused) else None
             if partial is not None:
                 stack.resources[wanted.logical_id] = replace(wanted, made=partial, status="CREATE_FAILED")
             raise AwsRefusal(wanted.logical_id, _reason(error)) from error

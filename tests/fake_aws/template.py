@@ -96,7 +96,7 @@ def template_place(url: str) -> tuple[str, str]:
 
 
 def _long_forms() -> type[yaml.SafeLoader]:
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # untyped here
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml ships no types
         pass
 
     def long_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:

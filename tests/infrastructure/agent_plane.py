@@ -31,7 +31,7 @@ async def serve(arn: str, directory: Path) -> None:
         assert stack.agent is not None
         plane = AgentCore({arn: stack.agent.url}, credentials=Credentials(*KEYS.values()), region=REGION)
         async with plane:
-            print(json.dumps({"url": plane.url}), flush=True)  # noqa: T201
+            print(json.dumps({"url": plane.url}), flush=True)  # noqa: T201 - read by who started this
             await stop.wait()
 
 

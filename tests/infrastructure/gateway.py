@@ -40,7 +40,7 @@ async def serve(endpoint: str, engine: str, directory: Path) -> None:
             settings=BidirectionalSettings(accept_timeout_s=2.0),  # not 0.25: the tests share two cores with it
         )
         async with plane:
-            print(json.dumps({"url": plane.url, "ca": str(certificates.ca)}), flush=True)  # noqa: T201
+            print(json.dumps({"url": plane.url, "ca": str(certificates.ca)}), flush=True)  # noqa: T201 - read by who started this
             await stop.wait()
 
 

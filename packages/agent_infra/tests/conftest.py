@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Made]:
         ),
     }
     return {
-        name: Made(synthesise(lambda into, p=plan, r=region: app_of(p, r, into), directory / name))  # type: ignore[misc]  # mypy infers no lambda
+        name: Made(synthesise(partial(app_of, plan, region), directory / name))
         for name, (plan, region) in wanted.items()
     }
 

@@ -15,19 +15,19 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
-from aws_sdk_sagemaker_runtime_http2.client import (  # type: ignore[import-untyped]  # no types
+from aws_sdk_sagemaker_runtime_http2.client import (
     AsyncSageMakerRuntimeHTTP2Client,
 )
-from aws_sdk_sagemaker_runtime_http2.config import (  # type: ignore[import-untyped]  # no types
+from aws_sdk_sagemaker_runtime_http2.config import (
     AsyncSageMakerRuntimeHTTP2Config,
 )
-from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # no types
+from aws_sdk_sagemaker_runtime_http2.models import (
     InvokeEndpointWithBidirectionalStreamInput,
     RequestPayloadPart,
     RequestStreamEventPayloadPart,
 )
 from aws_sdk_signers import AsyncEventSigner, AWSCredentialIdentity, SigV4SigningProperties
-from awscrt import io as crt_io  # type: ignore[import-untyped]  # no types
+from awscrt import io as crt_io
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.config import Config

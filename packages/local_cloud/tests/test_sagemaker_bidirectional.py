@@ -9,7 +9,7 @@ from typing import Any
 import h2.errors
 import h2.events
 import pytest
-from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped]  # ships no types
+from aws_sdk_sagemaker_runtime_http2.models import (
     InputValidationError,
     InternalServerError,
     InternalStreamFailure,

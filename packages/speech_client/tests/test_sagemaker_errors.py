@@ -3,7 +3,7 @@ import ssl
 import pytest
 
 # the SDK ships no type information
-from aws_sdk_sagemaker_runtime_http2 import models  # type: ignore[import-untyped]
+from aws_sdk_sagemaker_runtime_http2 import models
 from smithy_core.exceptions import CallError, SmithyError
 from smithy_core.response import ResponseMetadata
 from speech_client import (

@@ -103,7 +103,8 @@ def test_past_the_bound_a_request_is_busy_and_a_faulty_message_an_error_at_once(
     assert (busy.event.code, busy.event.request_id, busy.event.retryable) == ("busy", "2", True)
     (faulty,) = session.receive("{")
     assert isinstance(faulty, Send)
-    assert faulty.event == ErrorEvent.of(ErrorCode.INVALID_JSON, faulty.event.message)  # type: ignore[union-attr]
+    assert isinstance(faulty.event, ErrorEvent)
+    assert faulty.event == ErrorEvent.of(ErrorCode.INVALID_JSON, faulty.event.message)
     assert session.waiting == 1
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Made]:
         "paused": ("kokoro-82m", release_of("kokoro-82m", is_paused=True)),
     }
     made = {
-        name: Made(synthesise(lambda into, m=model, r=release: _app(m, r, into), directory / name))  # type: ignore[misc]
-        for name, (model, release) in wanted.items()  # mypy infers no type for the lambda above
+        name: Made(synthesise(partial(_app, model, release), directory / name))
+        for name, (model, release) in wanted.items()
     }
     return made | {"pipeline": Made(synthesise(_pipeline, directory / "pipeline"))}
 

@@ -22,11 +22,9 @@ class Runtime(Simple):
         made = _made(answer)
         failure = client.get_agent_runtime(agentRuntimeId=made.physical_id).get("failureReason")
         if failure:
-            refusal = ResourceRefused(
-                f'Resource handler returned message: "{failure}" (HandlerErrorCode: NotStabilized)'
+            raise ResourceRefused(
+                f'Resource handler returned message: "{failure}" (HandlerErrorCode: NotStabilized)', made
             )
-            refusal.made = made  # type: ignore[attr-defined]
-            raise refusal
         return made
 
     def update(self, made: Made, old: Mapping[str, Any], new: Mapping[str, Any]) -> Made | None:

@@ -75,11 +75,9 @@ class Endpoint(Simple):
         made = Made(answer["EndpointArn"], {"EndpointName": endpoint, "Id": answer["EndpointArn"]})
         failure = self._settled(endpoint).get("FailureReason")
         if failure:
-            refusal = ResourceRefused(
-                f'Resource handler returned message: "{failure}" (HandlerErrorCode: NotStabilized)'
+            raise ResourceRefused(
+                f'Resource handler returned message: "{failure}" (HandlerErrorCode: NotStabilized)', made
             )
-            refusal.made = made  # type: ignore[attr-defined]
-            raise refusal
         return made
 
     def update(self, made: Made, old: Mapping[str, Any], new: Mapping[str, Any]) -> Made | None:

@@ -28,5 +28,6 @@ def show_result(result: Result, paths: Sequence[Path]) -> None:
 def local_demo(prompt: str, runs: int, voice: str, out: Path, *, as_json: bool) -> int:
     """The same by `voice-local`, with everything on this machine; its exit code."""
     program = Path(sys.executable).with_name("voice-local")
-    command = [str(program), "ask", prompt, "--runs", str(runs), "--voice", voice, "--out", str(out)]
-    return subprocess.run([*command, *(["--json"] if as_json else [])], check=False).returncode  # noqa: S603 - no shell
+    options = ["--runs", str(runs), "--voice", voice, "--out", str(out), *(["--json"] if as_json else [])]
+    # No shell reads the prompt, and "--" keeps it from being taken for an option.
+    return subprocess.run([str(program), "ask", *options, "--", prompt], check=False).returncode  # noqa: S603 - ours

@@ -78,8 +78,9 @@ def with_common_options(
             _option("yes", YesOption, False),
             _option("no_color", ColorOption, False),
         ]
-        with_options.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]  # typer reads it
-        with_options.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
+        described: Any = with_options  # typer reads both, and a function's type has no signature of its own
+        described.__signature__ = inspect.Signature([*own, *common])
+        described.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
         return with_options
 
     return decorate

@@ -83,9 +83,9 @@ def _quiet_logs() -> Iterator[None]:
 
 def _reporting_bar(report: Report) -> type[Any]:
     """A tqdm class that draws nothing and reports instead, which is how huggingface_hub lets callers see progress."""
-    from tqdm import tqdm  # type: ignore[import-untyped]  # it ships no types; we use three of its attributes
+    from tqdm import tqdm
 
-    class ReportingBar(tqdm):  # type: ignore[misc]  # an untyped base
+    class ReportingBar(tqdm):  # type: ignore[misc]  # tqdm ships no types
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs.pop("name", None)  # huggingface_hub's own argument
             super().__init__(*args, **kwargs | {"disable": True})

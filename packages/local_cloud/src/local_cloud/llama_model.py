@@ -111,8 +111,7 @@ class LlamaModel:
                 for piece in self._load().write(frame(conversation)):
                     if not handover.put(piece):
                         break
-        # The thread has nobody to raise to: whoever waits for the answer gets the exception instead.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to: who waits for the answer gets it
             failure = error
         finally:
             with self._current:

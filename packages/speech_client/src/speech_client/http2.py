@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import Any, Self
 
 # awscrt ships no type information
-from awscrt import exceptions as crt_exceptions  # type: ignore[import-untyped]
+from awscrt import exceptions as crt_exceptions
 from awscrt import http as crt_http
 from awscrt import io as crt_io
 from smithy_core.aio.types import AsyncBytesProvider

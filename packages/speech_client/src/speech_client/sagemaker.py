@@ -20,9 +20,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 # the SDK ships no type information
-from aws_sdk_sagemaker_runtime_http2 import models  # type: ignore[import-untyped]
-from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client  # type: ignore[import-untyped]
-from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config  # type: ignore[import-untyped]
+from aws_sdk_sagemaker_runtime_http2 import models
+from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
+from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config
 from smithy_aws_core.identity import AWSCredentialsIdentity, StaticCredentialsResolver
 
 from .credentials import AwsCredentials, CredentialSource, DefaultCredentials

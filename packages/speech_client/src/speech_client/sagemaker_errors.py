@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Iterator
 
 # the SDK ships no type information
-from aws_sdk_sagemaker_runtime_http2 import models  # type: ignore[import-untyped]
+from aws_sdk_sagemaker_runtime_http2 import models
 from smithy_aws_event_stream.exceptions import EventError
 from smithy_core.exceptions import CallError, SmithyError
 

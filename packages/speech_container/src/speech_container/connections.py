@@ -12,14 +12,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
+
+if TYPE_CHECKING:  # what uvicorn's hooks take; Starlette's types are wider
+    from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent
+    from uvicorn._types import Scope as AnyScope
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +73,8 @@ class HttpConnection(HttpToolsProtocol):
         self._has_heard = False
         self._lost = asyncio.Event()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
+    # asyncio promises its protocols any transport; uvicorn's asks for one that reads and writes, and so does this.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
         self._await_head()
 
@@ -108,24 +113,24 @@ class HttpConnection(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._serving = cycle
 
-        async def send_while_open(message: Message) -> None:
+        async def send_while_open(message: "ASGISendEvent") -> None:
             if self.transport.is_closing():
                 return
             try:
                 async with asyncio.timeout(self.config.patience_s):
-                    await cycle.send(message)  # type: ignore[arg-type]  # uvicorn wants its own TypedDicts
+                    await cycle.send(message)
             except TimeoutError:
                 logger.warning("the client does not read; connection dropped")
                 self.transport.abort()
 
-        async def serve(scope: Scope, receive: Receive, _: Send) -> None:
+        async def serve(scope: "AnyScope", receive: "ASGIReceiveCallable", _: "ASGISendCallable") -> None:
             await app(scope, receive, send_while_open)
             if not cycle.response_complete:  # cut off: there is no whole answer to be had
                 self.transport.close()
                 self._linger()
                 await self._lost.wait()
 
-        super()._start_asgi_task(cycle, serve)  # type: ignore[arg-type]  # the same TypedDicts
+        super()._start_asgi_task(cycle, serve)
 
     def _await_head(self) -> None:
         if self.transport.is_closing():

@@ -63,7 +63,7 @@ class Halves:
         self._paused = 0
         self.largest = 0.0  # of all activations
 
-        class Mode(TorchFunctionMode):  # type: ignore[misc]  # torch is not installed where mypy runs
+        class Mode(TorchFunctionMode):
             def __torch_function__(self, function: Any, _: Any, given: Any = (), named: Any = None) -> Any:
                 made = function(*given, **(named or {}))
                 if rounding._paused or not isinstance(made, torch.Tensor) or made.dtype != torch.float32:

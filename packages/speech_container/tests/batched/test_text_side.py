@@ -93,8 +93,7 @@ def test_an_lstm_that_is_not_packed_gives_other_features(
     from speech_container.batched import text_side
 
     assert difference_to_alone(model, tokens)["durations"] == 0
-    whole = lambda lstm, x, lengths: lstm(x)[0]  # noqa: E731
-    monkeypatch.setattr(text_side, "packed", whole)
+    monkeypatch.setattr(text_side, "packed", lambda lstm, x, lengths: lstm(x)[0])
     assert difference_to_alone(model, tokens)["durations"] > 0
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from num2words import num2words  # type: ignore[import-untyped] # it ships no types
+from num2words import num2words
 
 from speech_text.marks import spell
 from speech_text.quantities import month_name

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from num2words import num2words  # type: ignore[import-untyped] # it ships no types
+from num2words import num2words
 
 from speech_text.normal_dates import date_rules
 from speech_text.normal_web import web_rules

@@ -7,7 +7,7 @@ The words come from num2words; Hindi, which num2words 0.5.14 does not have, leav
 import re
 from functools import lru_cache
 
-from num2words import num2words  # type: ignore[import-untyped] # it ships no types
+from num2words import num2words
 
 _NUM2WORDS = {"es": "es", "fr": "fr", "it": "it", "pt-br": "pt_BR"}
 _DECIMAL_WORD = {"es": "coma", "fr": "virgule", "it": "virgola", "pt-br": "vírgula", "hi": "दशमलव"}

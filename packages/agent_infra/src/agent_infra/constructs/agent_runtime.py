@@ -35,7 +35,7 @@ class AgentRuntime(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,  # noqa: A002 - CDK's name
+        id: str,
         *,
         names: Names,
         release: Release,

@@ -19,7 +19,7 @@ _PORTS = {443: "HTTPS to AWS", 8443: "bidirectional streams to SageMaker"}
 class EgressNetwork(Construct):
     """`subnet_ids` and `security_group_ids` are what a runtime names."""
 
-    def __init__(self, scope: Construct, id: str) -> None:  # noqa: A002 - CDK's name
+    def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
         vpc = ec2.Vpc(
             self,

@@ -34,7 +34,7 @@ class ImageBuilder(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,  # noqa: A002 - CDK's name
+        id: str,
         *,
         names: Names,
         repository: ecr.IRepository,

@@ -19,7 +19,7 @@ class Published(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,  # noqa: A002 - CDK's name
+        id: str,
         *,
         names: Names,
         plan: Plan,

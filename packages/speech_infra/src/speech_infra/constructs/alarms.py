@@ -25,7 +25,7 @@ _Missing = cloudwatch.TreatMissingData
 class EndpointAlarms(Construct):
     """`guards` roll an update back; `all` are for the dashboard."""
 
-    def __init__(self, scope: Construct, id: str, names: Names, model: SpeechModel, options: EndpointOptions) -> None:  # noqa: A002
+    def __init__(self, scope: Construct, id: str, names: Names, model: SpeechModel, options: EndpointOptions) -> None:
         super().__init__(scope, id)
         slow = endpoint_metric(names, "FirstChunkLatency", statistic="p95").create_alarm(
             self,

@@ -38,7 +38,7 @@ class FleetScaling(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,  # noqa: A002 - CDK's name
+        id: str,
         *,
         names: Names,
         model: SpeechModel,

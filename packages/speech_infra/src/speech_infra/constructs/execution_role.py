@@ -25,7 +25,7 @@ class ExecutionRole(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,  # noqa: A002 - CDK's name
+        id: str,
         *,
         names: Names,
         bucket: s3.IBucket,

@@ -24,7 +24,7 @@ _NO_RESOURCE = "quotas, prices, scaling targets, the list of keys and ECR's toke
 class PipelineRoles(Construct):
     """`deploy` and `diff` are roles for GitHub's workflows."""
 
-    def __init__(self, scope: Construct, id: str, pipeline: Pipeline, provider_arn: str) -> None:  # noqa: A002 - CDK's name
+    def __init__(self, scope: Construct, id: str, pipeline: Pipeline, provider_arn: str) -> None:
         super().__init__(scope, id)
         arns = _Arns(cdk.Stack.of(self), pipeline.names.stage)
         self.deploy = iam.Role(

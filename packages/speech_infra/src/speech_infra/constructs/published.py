@@ -13,7 +13,7 @@ from speech_infra.release import Release
 class Published(Construct):
     """Name, ARN and region of the endpoint, also while it is paused; and the release with its history."""
 
-    def __init__(self, scope: Construct, id: str, names: Names, release: Release) -> None:  # noqa: A002 - CDK's name
+    def __init__(self, scope: Construct, id: str, names: Names, release: Release) -> None:
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
         arn = stack.format_arn(service="sagemaker", resource="endpoint", resource_name=names.endpoint)

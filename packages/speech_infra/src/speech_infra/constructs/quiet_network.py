@@ -16,7 +16,7 @@ ZONES = 2
 class QuietNetwork(Construct):
     """`subnet_ids` and `security_group_ids` are what a model names."""
 
-    def __init__(self, scope: Construct, id: str) -> None:  # noqa: A002 - CDK's name
+    def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
         vpc = ec2.Vpc(
             self,

@@ -25,7 +25,7 @@ class HostedModel(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,  # noqa: A002 - CDK's name
+        id: str,
         *,
         model: SpeechModel,
         release: Release,

@@ -23,7 +23,7 @@ _LOGS_PREFIX = "weights/"
 class WeightsStore(Construct):
     """`bucket` holds the weights."""
 
-    def __init__(self, scope: Construct, id: str, names: Names, key: kms.IKey | None) -> None:  # noqa: A002 - CDK's name
+    def __init__(self, scope: Construct, id: str, names: Names, key: kms.IKey | None) -> None:
         super().__init__(scope, id)
         access_logs = s3.Bucket(
             self,
