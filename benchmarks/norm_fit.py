@@ -18,10 +18,10 @@ from typing import Any, Final
 import numpy as np
 from kokoro_weights import prepare
 from kokoro_weights.calibration import Calibration
-from kokoro_weights.generator_norms import LOWER_CHANNELS, SKETCHED, SKETCHED_CHANNELS
 from kokoro_weights.norm_fit import RANK, RIDGE, SHARES, fit
 from kokoro_weights.norm_statistics import ENTERING, Calibrated, NormStatistics, Records
 from kokoro_weights.preparation import default_cache
+from kokoro_weights.sketch import LOWER_CHANNELS, SKETCHED, SKETCHED_CHANNELS
 
 from benchmarks.rig.report import put_blocks
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 import pytest
 from kokoro_weights import prepare
 from kokoro_weights.errors import CheckpointRefused
@@ -13,44 +12,30 @@ from kokoro_weights.float_graph import float_graph
 from kokoro_weights.generator_norms import (
     CHANNELS,
     EPSILON,
-    LOWER_CHANNELS,
     NORMS,
-    SKETCHED,
-    SKETCHED_CHANNELS,
     Norm,
     find_norms,
-    sketched,
 )
-from kokoro_weights.graph_surgery import Tensor, cut, serialised
-from kokoro_weights.sketch import thinned
-from kokoro_weights.squared_sines import without_sines
 from kokoro_weights.stages import (
     CONTEXT,
     DECODED_PER_FRAME,
     DECODER_STAGE,
     GENERATOR_STAGE,
     OBSERVED_STAGE,
-    SKETCH_STAGE,
     SPECTRA_PER_FRAME,
     TEXT_STAGE,
     WINDOW_STAGE,
-    build,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from packages.kokoro_weights.tests.stage_runs import StageRuns, Tensors
 
+if TYPE_CHECKING:
     from kokoro_weights import WeightsDirectory
-    from kokoro_weights.stages import Stage
     from numpy.typing import NDArray
     from onnx import ModelProto
 
 pytestmark = [pytest.mark.weights, pytest.mark.timeout(300)]
-SENTENCE = [50, 83, 54, 156, 31, 16, 81, 86, 123, 16, 83, 54, 156, 31, 16, 81, 86, 123, 4]
-"""Token ids of "həlˈO ðɛɹ həlˈO ðɛɹ." """
 FRAME_SAMPLES = 600
-SKETCHED_BLOCKS = ("resblocks.0", "resblocks.1", "resblocks.2", "resblocks.3")
-Tensors = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -59,43 +44,21 @@ def weights() -> WeightsDirectory:
 
 
 @pytest.fixture(scope="module")
-def run(weights: WeightsDirectory) -> Callable[[Stage, Tensors], Tensors]:
-    """Runs a stage on onnxruntime."""
-    assert weights.onnx_model is not None
-    stages = (TEXT_STAGE, OBSERVED_STAGE, DECODER_STAGE, GENERATOR_STAGE, SKETCH_STAGE, WINDOW_STAGE)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 2
-    options.log_severity_level = 3
-    sessions = {
-        stage: onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        for stage, data in build(weights.onnx_model.read_bytes(), stages)
-    }
-
-    def run_one(stage: Stage, tensors: Tensors) -> Tensors:
-        names = [tensor.part_name for tensor in stage.outputs]
-        given = {tensor.part_name: tensors[tensor.part_name] for tensor in stage.inputs}
-        return dict(zip(names, sessions[stage].run(names, given), strict=True))
-
-    return run_one
+def run(weights: WeightsDirectory) -> StageRuns:
+    return StageRuns(weights, TEXT_STAGE, OBSERVED_STAGE, DECODER_STAGE, GENERATOR_STAGE, WINDOW_STAGE)
 
 
 @pytest.fixture(scope="module")
-def sentence(weights: WeightsDirectory, run: Callable[[Stage, Tensors], Tensors]) -> Tensors:
+def sentence(weights: WeightsDirectory, run: StageRuns) -> Tensors:
     """Every tensor of one sentence, with a and b from its own statistics; `audio` is the generator's."""
-    tensors: Tensors = {
-        "tokens": np.array([[0, *SENTENCE, 0]], dtype=np.int64),
-        "style": weights.voice("af_heart")[len(SENTENCE) - 1].reshape(1, -1),
-        "speed": np.ones(1, dtype=np.float32),
-    }
-    for stage in (TEXT_STAGE, OBSERVED_STAGE, DECODER_STAGE, GENERATOR_STAGE):
-        tensors |= run(stage, tensors)
+    tensors = run.said(weights, TEXT_STAGE, OBSERVED_STAGE, DECODER_STAGE, GENERATOR_STAGE)
     factors = tensors["norm_gains"] / np.sqrt(tensors["norm_variances"] + np.float32(EPSILON))
     offsets = tensors["norm_shifts"] - tensors["norm_means"] * factors
     return tensors | {"norm_factors": factors, "norm_offsets": offsets}
 
 
 @pytest.fixture(scope="module")
-def one_pass(sentence: Tensors, run: Callable[[Stage, Tensors], Tensors]) -> NDArray[np.float32]:
+def one_pass(sentence: Tensors, run: StageRuns) -> NDArray[np.float32]:
     """The generator without norms over all frames."""
     audio: NDArray[np.float32] = run(WINDOW_STAGE, sentence)["audio"]
     return audio
@@ -121,7 +84,7 @@ def test_given_its_own_statistics_it_says_what_the_generator_says(
 def test_a_window_with_context_is_a_piece_of_the_one_pass(
     sentence: Tensors,
     one_pass: NDArray[np.float32],
-    run: Callable[[Stage, Tensors], Tensors],
+    run: StageRuns,
     begin: int,
     end: int | None,
 ) -> None:
@@ -133,49 +96,7 @@ def test_a_window_with_context_is_a_piece_of_the_one_pass(
     np.testing.assert_allclose(kept, one_pass[begin * FRAME_SAMPLES : end * FRAME_SAMPLES], atol=1e-4)
 
 
-def test_the_sketched_norms_are_those_of_the_first_four_blocks(graph: ModelProto) -> None:
-    norms = find_norms(graph)
-
-    def channels(*modules: str) -> int:
-        return sum(norm.channels for norm in norms if norm.name.startswith(modules))
-
-    lower, higher = channels("resblocks.0", "resblocks.1", "resblocks.2"), channels("resblocks.3")
-    begin = channels("noise_res")
-    assert sum(channels(block) for block in SKETCHED_BLOCKS) == lower + higher
-    assert (SKETCHED.start, SKETCHED.stop) == (begin, begin + lower + higher)
-    assert (lower, lower + higher) == (LOWER_CHANNELS, SKETCHED_CHANNELS)
-
-
-def test_what_a_sketch_tells_is_what_its_norms_see(
-    graph: ModelProto, sentence: Tensors, run: Callable[[Stage, Tensors], Tensors]
-) -> None:
-    """Means and variances are taken apart from those of the norms, which are in the same graph."""
-    norms = [norm for norm in find_norms(graph) if norm.name.startswith(SKETCHED_BLOCKS)]
-    inner = [Tensor(name, "float32", (1, norm.channels, 1)) for norm in norms for name in (norm.mean, norm.variance)]
-    both = cut(without_sines(sketched(graph)), "both", inputs=SKETCH_STAGE.inputs, outputs=inner)
-    session = onnxruntime.InferenceSession(serialised(both), providers=["CPUExecutionProvider"])
-    thin = {"decoded": thinned(sentence["decoded"]), "style": sentence["style"]}
-    seen = [values.ravel() for values in session.run(None, thin)]
-    told = run(SKETCH_STAGE, thin)
-    np.testing.assert_allclose(told["sketch_means"].ravel(), np.concatenate(seen[::2]), rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(told["sketch_variances"].ravel(), np.concatenate(seen[1::2]), rtol=1e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("thin", [lambda decoded: decoded, thinned])
-def test_a_sketch_is_like_its_sentence(
-    sentence: Tensors, run: Callable[[Stage, Tensors], Tensors], thin: Callable[[Any], Any]
-) -> None:
-    told = run(SKETCH_STAGE, sentence | {"decoded": thin(sentence["decoded"])})
-    means, variances = told["sketch_means"].ravel(), told["sketch_variances"].ravel()
-    wanted = sentence["norm_means"][:, SKETCHED].ravel(), sentence["norm_variances"][:, SKETCHED].ravel()
-    for rate in (slice(LOWER_CHANNELS), slice(LOWER_CHANNELS, None)):
-        assert np.corrcoef(means[rate], wanted[0][rate])[0, 1] > 0.85
-        assert np.corrcoef(np.log(variances[rate]), np.log(wanted[1][rate]))[0, 1] > 0.85
-
-
-def test_less_context_is_too_little(
-    sentence: Tensors, one_pass: NDArray[np.float32], run: Callable[[Stage, Tensors], Tensors]
-) -> None:
+def test_less_context_is_too_little(sentence: Tensors, one_pass: NDArray[np.float32], run: StageRuns) -> None:
     audio = run(WINDOW_STAGE, window(sentence, 18, 35))["audio"][2 * FRAME_SAMPLES : 15 * FRAME_SAMPLES]
     assert float(np.abs(audio - one_pass[20 * FRAME_SAMPLES : 33 * FRAME_SAMPLES]).max()) > 1e-4
 

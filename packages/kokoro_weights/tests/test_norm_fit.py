@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kokoro_weights.generator_norms import CHANNELS, LOWER_CHANNELS, SKETCHED_CHANNELS
+from kokoro_weights.generator_norms import CHANNELS
 from kokoro_weights.norm_fit import fit
 from kokoro_weights.norm_statistics import (
     ENTERING,
@@ -16,6 +16,7 @@ from kokoro_weights.norm_statistics import (
     Records,
     as_statistics,
 )
+from kokoro_weights.sketch import LOWER_CHANNELS, SKETCHED_CHANNELS
 
 CALIBRATED = Calibrated(("m",), {"high": "1", "low": "2"}, "t")
 CAUSES = 3

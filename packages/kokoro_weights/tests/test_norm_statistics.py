@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kokoro_weights.errors import StatisticsRefused
-from kokoro_weights.generator_norms import CHANNELS, SKETCHED, SKETCHED_CHANNELS
+from kokoro_weights.generator_norms import CHANNELS
 from kokoro_weights.norm_statistics import (
     ENTERING,
     FEATURES,
@@ -20,6 +20,7 @@ from kokoro_weights.norm_statistics import (
     as_statistics,
     features,
 )
+from kokoro_weights.sketch import SKETCHED, SKETCHED_CHANNELS
 from numpy.typing import NDArray
 
 RANK = 2

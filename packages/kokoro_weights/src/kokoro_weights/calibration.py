@@ -20,12 +20,11 @@ import numpy as np
 from kokoro_weights.calibrated_source import CalibratedSource
 from kokoro_weights.calibration_text import Line, calibration_lines, text_digest
 from kokoro_weights.errors import SourceMissing, SourceUnknown, VoiceMissing
-from kokoro_weights.generator_norms import SKETCHED_AS_ONE
 from kokoro_weights.norm_fit import fit
 from kokoro_weights.norm_statistics import FEATURES, STATISTICS, Calibrated, Records, as_statistics, features
 from kokoro_weights.pins import load
 from kokoro_weights.preparation import Place, default_cache, prepare_from
-from kokoro_weights.sketch import COLUMNS, thinned
+from kokoro_weights.sketch import THINNINGS
 from kokoro_weights.stages import OBSERVED_STAGE, SKETCH_STAGE, TEXT_STAGE, build
 from kokoro_weights.staging import locked, storage_errors
 
@@ -178,7 +177,7 @@ class ExportObserver:
         }
         for stage in (TEXT_STAGE, OBSERVED_STAGE):
             tensors |= self._run(stage, tensors)
-        sketch = self._run(SKETCH_STAGE, tensors | {"decoded": thinned(tensors["decoded"])})
+        sketch = self._run(SKETCH_STAGE, tensors)
         statistics = as_statistics(tensors["norm_means"].reshape(-1), tensors["norm_variances"].reshape(-1))
         return features(tensors["decoded"], tensors["harmonics"], **sketch), statistics
 
@@ -205,5 +204,6 @@ def _session(model: bytes, threads: int) -> Any:
 
 
 def _key(weights: WeightsDirectory) -> str:
-    parts = (*sorted(weights.model_digests), text_digest(), f"sketch of {COLUMNS} and {SKETCHED_AS_ONE}")
+    thinned = " and ".join(str(thinning.columns) for thinning in THINNINGS)
+    parts = (*sorted(weights.model_digests), text_digest(), f"sketch of {thinned}")
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]

@@ -10,54 +10,32 @@ Div. With a given mean and variance it is one affine function a·x + b of each c
 is convolutions: a chunk with enough context on both sides then equals the same piece of one pass over the whole.
 
 The norms' order is that of their names, and their channels follow each other in it: 9,216 together, with the shared
-inputs counted for each norm. Those of the first four residual blocks, more than half of them, are the sketched ones
-(`sketch`): three blocks run at the lower of two rates, the fourth, a small one, at six times it.
+inputs counted for each norm.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kokoro_weights.errors import CheckpointRefused
-from kokoro_weights.graph_surgery import replaced
+from kokoro_weights.graph_surgery import joined, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from onnx import ModelProto, NodeProto
 
 GENERATOR: Final = "/decoder/decoder/generator/"
 NORMS: Final = 48
 CHANNELS: Final = 9216
-SKETCHED: Final = slice(2304, 7680)
-"""The channels of the first four residual blocks: 18 norms of 256 at the lower rate, then 6 of 128 at the higher."""
-SKETCHED_CHANNELS: Final = SKETCHED.stop - SKETCHED.start
-LOWER_CHANNELS: Final = 4608
-"""How many of the sketched ones are at the lower rate."""
-SKETCHED_AS_ONE: Final = 2
-"""How many columns of the lower rate are one where a sketch goes on to the higher."""
 EPSILON: Final = 1e-5
 """torch.nn.InstanceNorm1d's; the export has it as a constant."""
 MEANS, VARIANCES, GAINS, SHIFTS = "norm_means", "norm_variances", "norm_gains", "norm_shifts"
 """Tensors float32 [1, 9216, 1] that `observed` adds to the graph."""
-SKETCH_MEANS, SKETCH_VARIANCES = "sketch_means", "sketch_variances"
-"""Tensors float32 [1, 5376, 1] that `sketched` adds to the graph."""
 FACTORS, OFFSETS = "norm_factors", "norm_offsets"
 """Tensors float32 [1, 9216, 1], a and b, that the graph of `given` reads."""
-_WITH_SOURCE: Final = {
-    f"{GENERATOR}ups.0/ConvTranspose_output_0": f"{GENERATOR}Add_2_output_0",
-    f"{GENERATOR}reflection_pad/Pad_output_0": f"{GENERATOR}Add_5_output_0",
-}
-"""What three residual blocks read, at either rate: the upsampled input to the source added to it."""
-_LOWER, _ACTIVATED = f"{GENERATOR}Div_2_output_0", f"{GENERATOR}LeakyRelu_1_output_0"
-"""What the blocks of the lower rate make, and that after the activation before it is upsampled."""
-_SLOPE: Final = 0.1
-"""Of the activation below zero (kokoro/istftnet.py, LRELU_SLOPE)."""
-_TIME, _TIMES = "time_axis", "time_axes"
 _PROJECTION: Final = "/fc/Gemm_Add"
 _NUMBERS: Final = re.compile(r"(\d+)")
 
@@ -101,7 +79,7 @@ def observed(model: ModelProto) -> ModelProto:
     Raises as `find_norms` does.
     """
     norms = find_norms(model)
-    return _told(
+    return joined(
         model,
         {
             MEANS: [norm.mean for norm in norms],
@@ -110,61 +88,6 @@ def observed(model: ModelProto) -> ModelProto:
             SHIFTS: [norm.shift for norm in norms],
         },
     )
-
-
-def sketched(model: ModelProto) -> ModelProto:
-    """`model` with the tensors SKETCH_MEANS and SKETCH_VARIANCES, which hold those of the SKETCHED channels.
-
-    The residual blocks do without the harmonic source, and between the rates every SKETCHED_AS_ONE columns become
-    their mean. Raises as `find_norms` does.
-    """
-    from onnx import helper
-
-    norms = find_norms(model)
-    begins = np.cumsum([0, *(norm.channels for norm in norms)])
-    chosen = [norm for norm, begin in zip(norms, begins, strict=False) if SKETCHED.start <= begin < SKETCHED.stop]
-    makers = {
-        added: [helper.make_node("Identity", [bare], [added], name=added)] for bare, added in _WITH_SOURCE.items()
-    }
-    fewer, size = f"{_LOWER}_fewer", [SKETCHED_AS_ONE]
-    makers[_ACTIVATED] = [
-        helper.make_node("AveragePool", [_LOWER], [fewer], name=fewer, kernel_shape=size, strides=size),
-        helper.make_node("LeakyRelu", [fewer], [_ACTIVATED], name=_ACTIVATED, alpha=_SLOPE),
-    ]
-    result = replaced(model, makers, {_TIME: np.array(2), _TIMES: np.array([2])})
-    for source in {norm.source: None for norm in chosen}:
-        result.graph.node.extend(_statistics(source))
-    return _told(
-        result,
-        {
-            SKETCH_MEANS: [f"{norm.source}_mean" for norm in chosen],
-            SKETCH_VARIANCES: [f"{norm.source}_variance" for norm in chosen],
-        },
-    )
-
-
-def _statistics(source: str) -> list[NodeProto]:
-    """Nodes that make a tensor's mean and variance over time, apart from those that a norm of it has.
-
-    Where a norm's own are put out, OpenVINO cannot make the norm in one kernel. The mean is a sum that is divided: as a
-    mean it would be taken for the norm's, and the whole sketch take a fifth longer.
-    """
-    from onnx import helper
-
-    def node(operator: str, inputs: Sequence[str], name: str, **attributes: Any) -> NodeProto:
-        return helper.make_node(operator, inputs, [f"{source}_{name}"], name=f"{source}_{name}", **attributes)
-
-    made = {name: f"{source}_{name}" for name in ("shape", "length", "columns", "sum", "mean", "apart", "square")}
-    return [
-        node("Shape", [source], "shape"),
-        node("Gather", [made["shape"], _TIME], "length"),
-        node("Cast", [made["length"]], "columns", to=1),
-        node("ReduceSum", [source, _TIMES], "sum", keepdims=1),
-        node("Div", [made["sum"], made["columns"]], "mean"),
-        node("Sub", [source, made["mean"]], "apart"),
-        node("Mul", [made["apart"], made["apart"]], "square"),
-        node("ReduceMean", [made["square"], _TIMES], "variance", keepdims=1),
-    ]
 
 
 def given(model: ModelProto) -> ModelProto:
@@ -195,16 +118,6 @@ def given(model: ModelProto) -> ModelProto:
     nodes = [*splits, *result.graph.node]
     del result.graph.node[:]
     result.graph.node.extend(nodes)
-    return result
-
-
-def _told(model: ModelProto, tensors: Mapping[str, Sequence[str]]) -> ModelProto:
-    """`model` with tensors that are others', one after the other."""
-    from onnx import helper
-
-    result = replaced(model, {}, {})
-    for tensor, parts in tensors.items():
-        result.graph.node.append(helper.make_node("Concat", parts, [tensor], name=tensor, axis=1))
     return result
 
 

@@ -113,6 +113,16 @@ def cut(model: ModelProto, name: str, *, inputs: Sequence[Tensor], outputs: Sequ
     return result
 
 
+def joined(model: ModelProto, tensors: Mapping[str, Sequence[str]]) -> ModelProto:
+    """`model` with new tensors, each of which is others one after the other along their channels."""
+    from onnx import helper
+
+    result = replaced(model, {}, {})
+    for tensor, parts in tensors.items():
+        result.graph.node.append(helper.make_node("Concat", parts, [tensor], name=tensor, axis=1))
+    return result
+
+
 def serialised(model: ModelProto) -> bytes:
     """The model's bytes: a graph has no maps, so protobuf writes the same ones everywhere."""
     data: bytes = model.SerializeToString(deterministic=True)

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kokoro_weights.generator_norms import CHANNELS, LOWER_CHANNELS, SKETCHED_CHANNELS
+from kokoro_weights.generator_norms import CHANNELS
 from kokoro_weights.norm_statistics import ENTERING, OF_SKETCH, Calibrated, NormStatistics, Records
+from kokoro_weights.sketch import LOWER_CHANNELS, SKETCHED_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kokoro_weights.errors import StatisticsRefused
-from kokoro_weights.generator_norms import CHANNELS, SKETCHED, SKETCHED_CHANNELS
+from kokoro_weights.generator_norms import CHANNELS
+from kokoro_weights.sketch import SKETCHED, SKETCHED_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

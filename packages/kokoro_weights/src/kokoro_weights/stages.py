@@ -40,13 +40,9 @@ from kokoro_weights.generator_norms import (
     MEANS,
     OFFSETS,
     SHIFTS,
-    SKETCH_MEANS,
-    SKETCH_VARIANCES,
-    SKETCHED_CHANNELS,
     VARIANCES,
     given,
     observed,
-    sketched,
 )
 from kokoro_weights.graph_surgery import Tensor, cut, serialised
 from kokoro_weights.harmonic_source import settled
@@ -57,6 +53,7 @@ from kokoro_weights.manifest import (
     TEXT_STAGE_PATH,
     WINDOW_STAGE_PATH,
 )
+from kokoro_weights.sketch import SKETCH_MEANS, SKETCH_VARIANCES, SKETCHED_CHANNELS, sketched
 from kokoro_weights.source_spectra import convolved
 from kokoro_weights.squared_sines import without_sines
 

@@ -73,11 +73,10 @@ class ChunkedDecoding:
     def begin(self, utterance: Utterance, tensors: Tensors) -> Waveform:
         """The first chunk of an utterance that is made in chunks. `tensors`: the text stage's outputs, and `style`."""
         from kokoro_weights.norm_statistics import features  # here: an engine without statistics needs none of it
-        from kokoro_weights.sketch import thinned
 
         durations = tensors["durations"].reshape(-1)
         decoded = self._decode(tensors)
-        sketch = self._sketch({"decoded": thinned(decoded["decoded"]), "style": tensors["style"]})
+        sketch = self._sketch({"decoded": decoded["decoded"], "style": tensors["style"]})
         means, variances = self._statistics.predict(
             features(decoded["decoded"], tensors["harmonics"], **sketch), dict(utterance.voice)
         )
