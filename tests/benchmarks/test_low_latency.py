@@ -11,8 +11,6 @@ from benchmarks.rig.limit import Limit, limit_table
 from benchmarks.rig.low_latency_sound import Phonemes, Row, sound, sound_limits, sound_table
 from benchmarks.rig.sound import Distance
 
-SPECTRUM = "log-spectral distance, mean, dB"
-LOUDNESS = "loudness of a quarter of a second of speech, largest change, dB"
 SAME_IN_BFLOAT16 = "the same in bfloat16"
 DISTANCE = Distance(spectral=1.0, mel=0.5, loudness_mean=0.1, loudness_max=0.4, faint_max=2.0)
 
@@ -35,12 +33,12 @@ def test_held_out_sentences_sound_as_they_do_whole_and_in_a_blend_too() -> None:
     rows = list(sound(made, Phonemes(weights), voices, SENTENCES["en"][9:11], ()))
     assert [found.in_chunks for found in rows] == [True] * 6
     missed = {limit.what for limit in sound_limits(rows) if not limit.is_met}
-    assert missed <= {SPECTRUM, LOUDNESS, SAME_IN_BFLOAT16}, "docs/low-latency.md says what is missed, and by how much"
+    assert missed <= {SAME_IN_BFLOAT16}
     misheard = {name: sum(found.errors[name] for found in rows) for name in rows[0].errors}
     assert misheard["served"] <= misheard["exact"], (
         "bfloat16 may be luckier with a word than float32; nobody counts that"
     )
-    assert all(found.low.spectral < 1.3 and found.low.loudness_mean < 0.6 for found in rows)
+    assert all(found.low.spectral < 0.9 and found.low.loudness_mean < 0.3 for found in rows)
 
 
 def test_no_sentence_that_is_measured_was_calibrated_with() -> None:
