@@ -32,7 +32,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from .rig.listener import Heard, listen
+from .rig.listener import TEXTS, Heard, listen
 from .rig.report import ROOT, Machine, Spread, percentile, put_blocks, save
 from .rig.servers import Server, engine_s, running, speech_container
 from .rig.simulation import with_one_lock, with_scheduler
@@ -43,7 +43,6 @@ SIMULATED_FACTORS: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 SIMULATED_RUNS: Final = 100
 TEXT_S: Final = 17.0
 """About what a text lasts."""
-TEXTS: Final = tuple((ROOT / "benchmarks" / "rig" / "answers.txt").read_text("utf-8").splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,12 @@ samples with the onnx engine.
 import argparse
 import asyncio
 import itertools
-import re
 import statistics
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -40,9 +39,6 @@ from local_cloud.say import transport
 from local_cloud.stack import LocalStack, StackSettings
 from speech_client import (
     Audio,
-    ErrorEvent,
-    SpeechContext,
-    SpeechRequestError,
     SpeechSession,
     SynthesisComplete,
     VoiceOptions,
@@ -52,10 +48,9 @@ from speech_container.engine import Engine, Waveform
 from speech_container.narration import Script
 from speech_container.settings import EngineName, Settings
 from speech_container.studio import open_studio
-from speech_protocol import AudioFramer, ErrorCode, Synthesize
+from speech_protocol import AudioFramer, Synthesize
 
-from .one_lock import TEXTS
-from .rig.listener import PATIENCE
+from .rig.busy_listeners import hear_texts, hear_tokens
 from .rig.profile import PROTOCOL, RATE_HZ, NotProfiled, sample
 from .rig.report import ROOT, Machine, Spread, put_blocks, save
 from .rig.servers import engine_s, running, speech_container
@@ -69,9 +64,6 @@ PROFILED: Final[dict[EngineName, int]] = {"onnx": 4, "tone": 40}
 """How many listeners each engine has while the server is profiled."""
 WARM_UP_ROUNDS: Final = 2
 OPTIONS: Final = VoiceOptions()
-STREAM_OPTIONS: Final = VoiceOptions(timestamps=True)
-TOKEN_S: Final = 0.05
-"""Between two tokens of a model that writes 20 a second."""
 
 
 class Bare:
@@ -249,52 +241,6 @@ async def profile(engine: EngineName, seconds: float) -> Counter[str]:
             for outcome in await asyncio.gather(*listeners, return_exceptions=True):
                 if isinstance(outcome, Exception):
                     raise outcome
-
-
-async def hear_texts(url: str, number: int) -> None:
-    """Text after text, each sent whole, until cancelled."""
-    async with SpeechSession.connect(url, deadlines=PATIENCE) as session:
-        for text in _texts_from(number):
-            try:
-                async for _ in session.speak(text, STREAM_OPTIONS):
-                    pass
-            except SpeechRequestError as error:
-                await _come_back(error)
-
-
-async def hear_tokens(url: str, number: int) -> None:
-    """Text after text, each sent as a model writes it, until cancelled."""
-    async with SpeechSession.connect(url, deadlines=PATIENCE) as session:
-        for text in _texts_from(number):
-            context = await session.open_context(STREAM_OPTIONS)
-            async with asyncio.TaskGroup() as group:
-                writing = group.create_task(write(context, text))
-                writing.add_done_callback(lambda _: session.finish())
-                async for answer in session.events():
-                    if isinstance(answer.event, ErrorEvent):
-                        writing.cancel()
-                        await _come_back(SpeechRequestError.of(answer.event))
-
-
-async def write(context: SpeechContext, text: str) -> None:
-    """One text, token by token, or what of it comes before the server refuses it: the events say why."""
-    with suppress(SpeechRequestError):
-        for token in re.findall(r"\s*\S+", text):
-            await context.write(token)
-            await asyncio.sleep(TOKEN_S)
-        await context.finish()
-
-
-def _texts_from(number: int) -> Iterator[str]:
-    """All texts, again and again; not everybody begins with the same one."""
-    return itertools.islice(itertools.cycle(TEXTS), number % len(TEXTS), None)
-
-
-async def _come_back(error: SpeechRequestError) -> None:
-    """Stay away for as long as a busy server says. Raises any other error."""
-    if error.code != ErrorCode.BUSY or error.retry_after_s is None:
-        raise error
-    await asyncio.sleep(error.retry_after_s)
 
 
 def added_table(rounds: Rounds) -> str:

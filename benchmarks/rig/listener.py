@@ -7,6 +7,7 @@ heard is worked out from when the frames came.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from speech_client import Audio, Deadlines, SpeechRequestError, SpeechSession, SynthesisComplete, VoiceOptions
@@ -16,6 +17,8 @@ from speech_container.playback import underruns
 from speech_protocol import ErrorCode
 
 OPTIONS: Final = VoiceOptions(format="pcm", sample_rate=SAMPLE_RATE_HZ)
+TEXTS: Final = tuple(Path(__file__).with_name("answers.txt").read_text("utf-8").splitlines())
+"""What an agent answers: four sentences, of 267 characters together."""
 PATIENCE: Final = Deadlines(first_audio_s=300, silence_s=120)
 """Behind a lock that three others hold, on a machine that is busy with something else."""
 

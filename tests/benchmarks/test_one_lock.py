@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.one_lock import TARGET_RATIO, TEXTS, Outcome, Pair, Plan, p95_s, table
-from benchmarks.rig.listener import Heard
+from benchmarks.one_lock import TARGET_RATIO, Outcome, Pair, Plan, p95_s, table
+from benchmarks.rig.listener import TEXTS, Heard
 from benchmarks.rig.simulation import CHARS_A_SECOND, with_one_lock, with_scheduler
 
 
