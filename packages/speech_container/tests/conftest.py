@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, IncompleteRead
+from itertools import pairwise
 from typing import Any, cast
 
 import av
@@ -31,6 +32,7 @@ from starlette.types import ASGIApp
 from websockets.asyncio.client import ClientConnection, connect
 
 SESSION_PATH = "/invocations-bidirectional-stream"
+TEXT = "Pay €45 by 6:15pm. Then go home, and rest. Thank you!"
 
 
 class HeldEngine(ToneEngine):
@@ -168,6 +170,17 @@ class Answer:
     @property
     def end(self) -> dict[str, Any]:
         return self.events[-1]
+
+
+def words_of(answer: Answer) -> list[dict[str, Any]]:
+    """All word times of an answer."""
+    return [word for event in answer.events if event["type"] == "timestamps" for word in event["words"]]
+
+
+def kinds(answer: Answer) -> list[str]:
+    """What came, in order, runs of audio as one."""
+    found = [frame["type"] if isinstance(frame, dict) else "audio" for frame in answer.frames]
+    return [kind for before, kind in pairwise([None, *found]) if kind is not None and (before, kind) != ("audio",) * 2]
 
 
 ENDINGS = {"synthesis_complete", "synthesis_cancelled", "error", "capabilities", "pong", "session_closed"}
