@@ -1,4 +1,4 @@
-"""Trusted and untrusted certificates are tried in `tests/contract/test_transports.py`, which has an authority."""
+"""Trusted and untrusted certificates are tried in `tests/contract/transports`, which has an authority."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""What can be seen of the HTTP/2 client without a server; `tests/contract/test_transports.py` has the rest."""
+"""What can be seen of the HTTP/2 client without a server; `tests/contract/transports` has the rest."""
 
 import copy
 import socket

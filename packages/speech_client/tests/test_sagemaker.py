@@ -1,4 +1,4 @@
-"""What can be seen without a server; `tests/contract/test_transports.py` has the rest, through the gateway."""
+"""What can be seen without a server; `tests/contract/transports` has the rest, through the gateway."""
 
 import asyncio
 import socket
