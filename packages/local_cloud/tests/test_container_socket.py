@@ -7,7 +7,8 @@ from local_cloud.container_socket import Closing, ContainerSocket, Fragment
 from local_cloud.errors import ContainerClosed, ContainerFailed
 from websockets.frames import Opcode
 
-from packages.local_cloud.tests.conftest import RawContainer, RawSocket, soon
+from packages.local_cloud.tests.conftest import soon
+from packages.local_cloud.tests.raw_container import RawContainer, RawSocket
 
 
 @asynccontextmanager

@@ -14,7 +14,8 @@ from local_cloud.http2_server import MAX_STREAMS, STREAM_WINDOW_BYTES, Http2Serv
 from local_cloud.loopback import HOST, bind_loopback, port_of
 from local_cloud.signatures import Credentials
 
-from packages.local_cloud.tests.conftest import RawCaller, soon
+from packages.local_cloud.tests.conftest import soon
+from packages.local_cloud.tests.raw_caller import RawCaller
 
 
 @pytest.fixture
