@@ -22,6 +22,8 @@ from packages.agent_runtime.tests.scripted_bedrock import PATIENCE_S, ScriptedBe
 from packages.agent_runtime.tests.scripted_voice import ScriptedVoice
 
 ASK = AgentRequest("Say something.")
+FIRST, SECOND, THIRD = "The sky is blue.", "The sea is green.", "Nobody knows why."
+DELTAS = ["The sky", " is blue. The", " sea is green. Nobody", " knows why."]
 
 
 @pytest.fixture
