@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from speech_protocol import ErrorCode
 
-from tests.load.ledger import Ledger, Limits, TooAmbiguous, Violation
+from tests.load.ledger import Ledger, TooAmbiguous, Violation
+from tests.load.reading import Limits
 
 _HEADERS: Final = [(b"host", b"stage")]
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.load.ledger import Ended
+from tests.load.reading import Ended
 from tests.load.server import Log, Logged
 
 _PROBLEMS_KEPT: Final = 50

@@ -12,7 +12,8 @@ import httpx
 from speech_protocol import ErrorCode, SseDecoder
 
 from tests.load import texts
-from tests.load.ledger import REFUSALS, Ended, Violation
+from tests.load.ledger import Violation
+from tests.load.reading import REFUSALS, Ended
 from tests.load.target import PATIENCE_S, Target
 
 _MALFORMED = {ErrorCode.INVALID_JSON, ErrorCode.SPEED_OUT_OF_RANGE}

@@ -23,8 +23,9 @@ from websockets.exceptions import WebSocketException
 
 from tests.load import requests, rudeness, sessions
 from tests.load.caller import TurnedAway
-from tests.load.ledger import Limits, Violation
+from tests.load.ledger import Violation
 from tests.load.memory import ALLOWED_BYTES, ALLOWED_IN_MINUTES_BYTES, MEBIBYTE, Level
+from tests.load.reading import Limits
 from tests.load.record import Record, differences
 from tests.load.server import Footprint, LoadedServer
 from tests.load.target import PATIENCE_S, Target

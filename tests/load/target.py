@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from tests.load.ledger import Limits
+from tests.load.reading import Limits
 from tests.load.record import Record
 
 SESSION_PATH: Final = "/invocations-bidirectional-stream"

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.load.ledger import Ended, Ledger, Limits, Violation
+from tests.load.ledger import Ledger, Violation
+from tests.load.reading import Ended, Limits
 
 START = {"type": "synthesis_start", "format": "pcm", "sample_rate": 24000, "voice": "af_heart"}
 COMPLETE = {"type": "synthesis_complete", "elapsed_s": 0.1, "queue_s": 0.0, "first_audio_s": 0.1}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.load.ledger import Ended
+from tests.load.reading import Ended
 from tests.load.record import Record, differences
 from tests.load.server import Log
 
