@@ -41,8 +41,11 @@ CHOICES: Final[Sequence[tuple[str, int, dict[str, Any]]]] = (
     ("", SKETCHED_CHANNELS, {"shares": (1.0, 1.0)}),
 )
 """What is predicted from, how many sketched channels that is, and what is not as in the fit that ships."""
-SENTENCES: Final = 30
+SENTENCES: Final = 40
+"""That a voice has to have spoken: all of the calibration text."""
 SPOKEN: Final = (4, 8, 12, 20, 30)
+EVERY_FIFTH: Final = 5
+"""Voice, of those that are limited to so many sentences, one at a time: each is a fit of its own."""
 HIGHER: Final = slice(SKETCHED.start + LOWER_CHANNELS, SKETCHED.stop)
 LEFT_OUT: Final = 4
 """Every fourth."""
@@ -66,19 +69,14 @@ class Error:
 
 
 class Split:
-    """Records of every voice that has as many sentences as are asked for, split into seen and left out."""
+    """Records of every voice that has spoken all sentences, split into seen and left out."""
 
-    def __init__(self, calibration: Calibration, voices: Sequence[str], sentences: int) -> None:
+    def __init__(self, calibration: Calibration, voices: Sequence[str]) -> None:
         self._calibration = calibration
-        self._sentences = sentences
-        self.voices = [voice for voice in voices if len(self._all(voice).features) == sentences]
-
-    def _all(self, voice: str) -> Records:
-        records = self._calibration.records(voice)
-        return Records(records.features[: self._sentences], records.statistics[: self._sentences])
+        self.voices = [voice for voice in voices if len(calibration.records(voice).features) == SENTENCES]
 
     def _part(self, voice: str, left_out: bool) -> Records:
-        records = self._all(voice)
+        records = self._calibration.records(voice)
         chosen = (np.arange(len(records.features)) % LEFT_OUT == LEFT_OUT - 1) == left_out
         return Records(records.features[chosen], records.statistics[chosen])
 
@@ -142,24 +140,22 @@ def _sketched_only(records: Known, channels: int) -> Known:
     return seen
 
 
-def by_sentences(long: Split, every: Split) -> list[str]:
-    """The error of a voice of `long` that has spoken so many sentences, with the others as in `every`; in Markdown."""
+def by_sentences(split: Split, voices: Sequence[str]) -> list[str]:
+    """The mean error of one of `voices` that has spoken so many sentences, beside all others; in Markdown."""
     lines = ["| sentences | mean | log variance | of the fourth block |", "|--:|--:|--:|--:|"]
     for spoken in SPOKEN:
-        errors = [
-            long.error(fitted(every.voices, _limited(long, every, voice, spoken)), [voice]) for voice in long.voices
-        ]
+        errors = [split.error(fitted(split.voices, _limited(split, voice, spoken)), [voice]) for voice in voices]
         means = (float(np.mean([getattr(error, name) for error in errors])) for name in Error.__slots__)
         lines.append(f"| {spoken} | {Error(*means)} |")
         print(lines[-1], flush=True)
     return lines
 
 
-def _limited(long: Split, every: Split, voice: str, sentences: int) -> Known:
+def _limited(split: Split, voice: str, sentences: int) -> Known:
     def seen(name: str) -> Records:
+        records = split.seen(name)
         if name != voice:
-            return every.seen(name)
-        records = long.seen(name)
+            return records
         return Records(records.features[:sentences], records.statistics[:sentences])
 
     return seen
@@ -173,13 +169,15 @@ def main() -> None:
     arguments = parser.parse_args()
     weights = prepare("packages")
     calibration = Calibration(weights, arguments.cache or default_cache())
-    every, long = (Split(calibration, weights.voice_names, sentences) for sentences in (SENTENCES, 40))
-    if not every.voices or not long.voices:
+    split = Split(calibration, weights.voice_names)
+    if not split.voices:
         raise SystemExit(f"{calibration.place}: no records of whole voices; run `kokoro-weights calibrate`")
-    others = f"beside {len(every.voices) - 1} others with {SENTENCES} sentences each"
+    fifth = split.voices[::EVERY_FIFTH]
     blocks = {
-        "Fit": "\n".join([f"{len(every.voices)} voices, {SENTENCES} sentences of each:", "", *by_choice(every)]),
-        "Sentences": "\n".join([f"Means of {len(long.voices)} voices, {others}:", "", *by_sentences(long, every)]),
+        "Fit": "\n".join([f"{len(split.voices)} voices, {SENTENCES} sentences of each:", "", *by_choice(split)]),
+        "Sentences": "\n".join(
+            [f"Means of {len(fifth)} voices, each beside all others as they are:", "", *by_sentences(split, fifth)]
+        ),
     }
     if arguments.write is not None:
         put_blocks(arguments.write / "low-latency.md", blocks, SCRIPT)

@@ -9,7 +9,7 @@ voices together, in two steps:
    enters the generator counts as much as its whole sketch; then the best map of that rank in the fitted values
    (reduced-rank regression), where means count in standard deviations of their channel, MEAN_WEIGHT times.
 
-There are more features than sentences, so everything is solved among the sentences: a gigabyte for 1,720.
+There are more features than sentences, so everything is solved among the sentences: 1.2 GB for 2,160.
 
 The constants are where the error on sentences that were left out is least, or falls no more (docs/low-latency.md).
 """
