@@ -1,3 +1,4 @@
+import asyncio
 import json
 from typing import Any
 
@@ -58,9 +59,43 @@ async def test_anything_else_is_one_typed_error(body: bytes) -> None:
     assert inner.received == []
 
 
-async def test_a_body_over_the_bound_is_refused_while_it_comes() -> None:
+async def test_a_body_over_the_bound_is_read_to_its_end_and_then_refused() -> None:
     inner, sent = await pass_through(b"x" * 60, b"x" * 60, b"x" * 60)
     assert error_in(sent)["code"] == "request_too_large"
+    assert inner.received == []
+
+
+async def test_a_body_without_end_is_refused_while_it_comes() -> None:
+    pieces = 0
+
+    async def receive() -> Message:
+        nonlocal pieces
+        pieces += 1
+        return {"type": "http.request", "body": b"x" * 60, "more_body": True}
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await BodyGate(Inner(), max_bytes=100)(SCOPE, receive, send)
+    assert error_in(sent)["code"] == "request_too_large"
+    assert pieces == 7  # the first beyond four times the bound
+
+
+async def test_a_body_that_does_not_come_is_one_typed_error() -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    inner = Inner()
+    await BodyGate(inner, patience_s=0.01)(SCOPE, receive, send)
+    assert error_in(sent)["code"] == "request_stale"
     assert inner.received == []
 
 
