@@ -81,7 +81,8 @@ def _draw_panel(panel: Any, answer: Answer) -> None:
     panel.set_yticks(range(len(sentences)), [_label(sentence.text) for sentence in sentences], fontsize=8)
     panel.set_ylim(len(sentences) - 0.5 if sentences else 0.5, -0.5)
     hidden = len(answer.sentences) - len(sentences)
-    panel.set_title(f"{answer.mode}" + (f" (first {MAX_ROWS} sentences; {hidden} more)" if hidden else ""), loc="left")
+    more = f" (first {MAX_ROWS} sentences; {hidden} more)" if hidden else ""
+    panel.set_title(f"{answer.mode}{more}", loc="left", pad=18)  # above the first audio, which may be early
     panel.grid(axis="x", color="#e5e7eb")
     panel.set_axisbelow(True)
     panel.spines[["top", "right", "left"]].set_visible(False)
