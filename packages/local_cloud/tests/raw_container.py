@@ -5,7 +5,7 @@ import contextlib
 
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
-from websockets.protocol import State
+from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 
 from packages.local_cloud.tests.conftest import soon
@@ -33,7 +33,7 @@ class RawSocket:
                     self.path = event.path
                     self._protocol.send_response(self._protocol.accept(event))
                 else:
-                    self._frames.append(event)  # type: ignore[arg-type]  # all other events are frames
+                    self._keep(event)
         await self.flush()
 
     async def frame(self) -> Frame | None:
@@ -54,8 +54,13 @@ class RawSocket:
                 self._protocol.receive_data(data)
             else:
                 self._protocol.receive_eof()
-            self._frames += self._protocol.events_received()  # type: ignore[arg-type]  # after the handshake, only frames
+            for event in self._protocol.events_received():
+                self._keep(event)
             await self.flush()
+
+    def _keep(self, event: Event) -> None:
+        assert isinstance(event, Frame), "after the handshake there is nothing but frames"
+        self._frames.append(event)
 
     async def message(self) -> tuple[Opcode, bytes]:
         """The next whole message."""

@@ -23,7 +23,7 @@ from speech_client import (
 from speech_client.memory import MemoryConnection
 from speech_protocol import Hello, Ping
 
-SHORT = Deadlines(connect_s=5, first_audio_s=5, silence_s=5, close_s=0.05)
+from packages.speech_client.tests.sessions import SHORT, until
 
 
 @dataclass
@@ -61,14 +61,6 @@ def kept(server: Server, clock: Clock | None = None, **keeping: float) -> tuple[
 async def say(session: SpeechSession, text: str) -> bool:
     """Whether `text` is spoken to its end."""
     return isinstance([event async for event in session.speak(text)][-1], SynthesisComplete)
-
-
-async def until(holds: Callable[[], object]) -> None:
-    for _ in range(10_000):
-        if holds():
-            return
-        await asyncio.sleep(0)
-    raise AssertionError("it did not come about")
 
 
 async def test_uses_one_after_the_other_share_one_session() -> None:

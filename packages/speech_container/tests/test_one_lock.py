@@ -100,7 +100,7 @@ async def test_a_listener_that_was_told_to_come_back_counts_its_wait_from_when_i
         await running.engine.busy()
         listening = asyncio.create_task(listen(7, url, ["Hi."], began_s=began_s, starts_s=0))
         async with asyncio.timeout(20):
-            while not running.service.telemetry.metrics.render().count(b'code="busy"'):  # noqa: ASYNC110 - a metric
+            while not running.service.telemetry.metrics.render().count(b'code="busy"'):  # noqa: ASYNC110 - no event says it
                 await asyncio.sleep(0.01)
         running.engine.release()
         (heard,) = await listening

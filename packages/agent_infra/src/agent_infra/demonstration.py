@@ -29,5 +29,5 @@ def local_demo(prompt: str, runs: int, voice: str, out: Path, *, as_json: bool) 
     """The same by `voice-local`, with everything on this machine; its exit code."""
     program = Path(sys.executable).with_name("voice-local")
     options = ["--runs", str(runs), "--voice", voice, "--out", str(out), *(["--json"] if as_json else [])]
-    # No shell reads the prompt, and "--" keeps it from being taken for an option.
-    return subprocess.run([str(program), "ask", *options, "--", prompt], check=False).returncode  # noqa: S603 - ours
+    command = [str(program), "ask", *options, "--", prompt]  # after "--" no prompt is taken for an option
+    return subprocess.run(command, check=False).returncode  # noqa: S603 - a list, no shell, and the program is ours

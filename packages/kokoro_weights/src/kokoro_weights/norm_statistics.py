@@ -78,7 +78,7 @@ def as_statistics(means: NDArray[np.float32], variances: NDArray[np.float32]) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Of one voice, as measured: `features` float32 [sentences, 10284], `statistics` float32 [sentences, 18432]."""
+    """Of one voice, as measured: `features` float32 [sentences, 11820], `statistics` float32 [sentences, 18432]."""
 
     features: NDArray[np.float32]
     statistics: NDArray[np.float32]
@@ -98,7 +98,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormStatistics:
-    """See the module. `voice_features` float32 [voices, 10284], `voice_statistics` float32 [voices, 18432],
+    """See the module. `voice_features` float32 [voices, 11820], `voice_statistics` float32 [voices, 18432],
     `sketch_slopes` float32 [10752], which is S, `feature_scales` float32 [11820], `feature_map` float32 [11820, rank],
     which divided by them is U, `statistics_map` float32 [rank, 18432], which is V."""
 
