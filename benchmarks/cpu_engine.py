@@ -246,8 +246,8 @@ def table(result: dict[str, Any], machine: Machine) -> str:
     """The result in Markdown."""
     kind = ", ".join(result["bfloat16"]) or "no bfloat16"
     lines = [
-        f"{machine}, {kind}: seconds a second of audio, medians of alternating runs, each at a new length; in brackets",
-        "CPU-seconds.",
+        f"{machine}, {kind}:",
+        "seconds a second of audio, medians of alternating runs, each at a new length; in brackets CPU-seconds.",
         "",
         "| | " + " | ".join(f"{words} words" for words in TEXTS) + " | against float32: correlation, durations |",
         "|---" * (len(TEXTS) + 2) + "|",
