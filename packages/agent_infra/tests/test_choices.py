@@ -3,11 +3,10 @@
 from typing import Any
 
 import pytest
-from agent_infra.errors import OptionRefused
 from agent_infra.names import Names
 from agent_infra.options import AgentOptions
 from agent_infra.release import Release
-from infra_common.errors import OutcomeError
+from infra_common.errors import OptionRefused, OutcomeError
 
 from packages.agent_infra.tests.conftest import DIGEST, NOVA, VOICE
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_infra.errors import OptionRefused, ProfileUnknown
+from agent_infra.errors import ProfileUnknown
 from agent_infra.model_access import ModelAccess, is_profile, partition_of, profile_for, require_model_id
 from agent_infra.profile_cache import ProfileCache
-from infra_common.errors import OutcomeError
+from infra_common.errors import OptionRefused, OutcomeError
 
 from packages.agent_infra.tests.conftest import NOVA, PROFILES, model_arn, profile_arn
 

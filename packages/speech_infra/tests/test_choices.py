@@ -1,8 +1,9 @@
 """Names, options, releases and the catalogue: what is refused before AWS is asked anything."""
 
 import pytest
+from infra_common.errors import OptionRefused
 from speech_infra.catalogue import MODELS, has_gpu, model_named
-from speech_infra.errors import ModelUnknown, NothingToRollBack, OptionRefused
+from speech_infra.errors import ModelUnknown, NothingToRollBack
 from speech_infra.fallback_prices import USD_AN_HOUR
 from speech_infra.names import Names
 from speech_infra.options import EndpointOptions

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from speech_infra.errors import OptionRefused
+from infra_common.errors import OptionRefused
 from speech_infra.pipeline import Pipeline, must_make_provider, stack_of
 
 from packages.speech_infra.tests.conftest import Made, names_of

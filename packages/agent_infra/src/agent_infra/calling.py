@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_infra.errors import AskingFailed, OptionRefused
+from infra_common.errors import OptionRefused
+
+from agent_infra.errors import AskingFailed
 from agent_infra.names import ENDPOINT
 from agent_infra.runtime import runtime_id_of
 

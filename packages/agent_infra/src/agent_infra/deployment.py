@@ -13,19 +13,20 @@ from typing import Any
 import infra_common
 from infra_common.assembly import Assembly, fingerprint, synthesise, synthesise_once
 from infra_common.container_engine import ContainerEngine
+from infra_common.errors import ArtefactMissing
 from infra_common.image_recipe import ImageRecipe
+from infra_common.release_record import NO_DIGEST
 from infra_common.stack_deployment import Deployed, StackDeployment
 from infra_common.stack_removal import remove_stack
 
 from agent_infra.causes import explain_failure
 from agent_infra.cleanup import empty_source_bucket, log_groups_of
-from agent_infra.errors import ArtefactMissing
 from agent_infra.image_build import Builder, build_with_codebuild, build_with_engine
 from agent_infra.model_access import ModelAccess
 from agent_infra.names import Names
 from agent_infra.options import AgentOptions
 from agent_infra.plan import Plan
-from agent_infra.release import NO_DIGEST, Release
+from agent_infra.release import Release
 from agent_infra.runtime import runtime_state
 from agent_infra.target import Target
 from agent_infra.tracing import is_tracing_on

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from infra_common.difference import show_difference as show
+from infra_common.errors import NotDeployed
+from infra_common.release_record import NO_DIGEST
 
 from agent_infra.deployment import make_assembly, removal_command
-from agent_infra.errors import NotDeployed
 from agent_infra.images import agent_recipe
 from agent_infra.options import AgentOptions
 from agent_infra.plan import Plan
-from agent_infra.release import NO_DIGEST, Release
+from agent_infra.release import Release
 from agent_infra.target import Target
 from agent_infra.voice import published_voice
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 
-from agent_infra.errors import OptionRefused
+from infra_common.errors import OptionRefused
 
 _GEOGRAPHY: Final = re.compile(r"(global|apac|us-gov|[a-z]{2})\.[a-z0-9-]+\..+")
 """System-defined profiles: a geography before `provider.model`. No provider has a name of two letters."""

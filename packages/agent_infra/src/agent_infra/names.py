@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from agent_infra.errors import OptionRefused
+from infra_common.errors import OptionRefused
 
 _STAGE: Final = re.compile(r"[a-z][a-z0-9]{0,7}")
 _AGENT: Final = re.compile(r"[a-z][a-z0-9]{0,15}")

@@ -6,7 +6,8 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
-from agent_infra.errors import OptionRefused
+from infra_common.errors import OptionRefused
+
 from agent_infra.model_access import require_model_id
 
 _TAG: Final = re.compile(r"[\w .:/=+@-]{1,128}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from infra_common.alarms import alarm_states
 from infra_common.parameters import parameter_texts
 from infra_common.stack_state import StackState
 
@@ -115,15 +116,5 @@ def gather(target: Target) -> Status:
         release=target.release(),
         releases=len(parameter_texts(target.client("ssm"), names.release_parameter)),
         runtime=runtime_state(target.client("bedrock-agentcore-control"), arn) if arn else None,
-        alarms=_alarms(target),
+        alarms=alarm_states(target.client("cloudwatch"), names.runtime_stack),
     )
-
-
-def _alarms(target: Target) -> dict[str, str]:
-    prefix = f"{target.names.runtime_stack}-Alarms"
-    pages = target.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
-    return {
-        each["AlarmName"].removeprefix(prefix).partition("-")[0][:-8]: each["StateValue"]
-        for page in pages
-        for each in page["MetricAlarms"]
-    }

@@ -10,12 +10,12 @@ from typing import Final
 
 from infra_common.console import Console
 from infra_common.deployment_target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION, DeploymentTarget
+from infra_common.errors import NotDeployed
 from infra_common.image_store import ImageStore
 from infra_common.ownership import Owner
 from infra_common.parameters import parameter_text
 from infra_common.session import AwsSession
 
-from agent_infra.errors import NotDeployed
 from agent_infra.names import Names
 from agent_infra.profile_cache import FILE, ProfileCache
 from agent_infra.release import Release

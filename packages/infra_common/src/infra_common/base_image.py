@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from infra_common.console import Console
 from infra_common.container_engine import ContainerEngine, Say
 from infra_common.errors import PreconditionError
 
@@ -56,3 +57,18 @@ class BaseImage:
         """Note it."""
         note = {"python": {"image": self.image, "digest": self.digest}}
         path.write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
+
+
+def pin(root: Path, note: str, platform: str, console: Console) -> None:
+    """Note the digest that the tag has today for `platform`, in the file `note` below `root`.
+
+    Raises PreconditionError or ToolFailed.
+    """
+    engine = ContainerEngine()
+    engine.info()
+    before = BaseImage.read(root / note)
+    with console.step(f"pull {before.image}") as say:
+        after = before.pinned(engine, platform, say)
+    after.write(root / note)
+    console.result({"image": after.image, "digest": after.digest, "before": before.digest, "note": note})
+    console.line(f"{after.image}: {after.digest}" + (" (as before)" if after == before else f", in {note}"))

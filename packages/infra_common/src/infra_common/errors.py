@@ -3,13 +3,16 @@
     InfraError                     exit code
     ├── CheckFailed              1   a preflight check failed; its result and its fix have been shown
     ├── UsageError               2   the command line asks for what cannot be
+    │   └── OptionRefused            options that no deployment can have, with the ones that would do
     ├── LeftoversRemain          3   something that costs money is still there
     ├── AwsError                 4   AWS refuses to talk to us
     │   ├── CredentialsMissing       none, or expired, or refused
     │   ├── AccessDenied             known, but without the permission
     │   └── AwsUnreachable           no answer: network, region or address
     ├── PreconditionError        5   something must be done first; the message names the command
-    │   └── NotOurs                  a resource under our name that somebody else made
+    │   ├── NotOurs                  a resource under our name that somebody else made
+    │   ├── NotDeployed              the command needs an endpoint or an agent that is not there
+    │   └── ArtefactMissing          an image or weights that should be there
     ├── OutcomeError             6   it was tried and it did not work out
     │   ├── DeploymentFailed         a stack failed; what is known has been explained
     │   └── ToolFailed               the CDK CLI, npm or the container engine failed
@@ -41,6 +44,10 @@ class UsageError(InfraError):
     """The command line asks for what cannot be."""
 
     exit_code = 2
+
+
+class OptionRefused(UsageError):
+    """Options that do not fit each other or the platform."""
 
 
 class LeftoversRemain(InfraError):
@@ -75,6 +82,14 @@ class PreconditionError(InfraError):
 
 class NotOurs(PreconditionError):
     """A resource with our name and without our tags."""
+
+
+class NotDeployed(PreconditionError):
+    """What the command is about, or its foundation, is not there."""
+
+
+class ArtefactMissing(PreconditionError):
+    """An image or weights that should be there."""
 
 
 class OutcomeError(InfraError):

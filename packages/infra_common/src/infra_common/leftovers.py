@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
+from infra_common.errors import LeftoversRemain
+
 if TYPE_CHECKING:
     from infra_common.console import Console
     from infra_common.session import AwsSession
@@ -75,6 +77,25 @@ def report(leftovers: Sequence[Leftover], console: Console) -> None:
     for command in dict.fromkeys(each.command for each in leftovers):
         kinds = dict.fromkeys(each.kind for each in leftovers if each.command == command)
         console.line(f"  {', '.join(kinds)}: {command}")
+
+
+def purge(leftovers: Sequence[Leftover], console: Console) -> None:
+    """Delete those that are ours, after a typed yes."""
+    ours = [each for each in leftovers if each.is_ours]
+    console.note("\n".join(f"  {each.kind} {each.name} ({each.size})" for each in ours))
+    console.confirm(f"Delete these {len(ours)} for ever?", "yes")
+    for each in ours:
+        if each.purge is not None:
+            with console.step(f"delete {each.kind} {each.name}"):
+                each.purge()
+
+
+def require_nothing_billable(leftovers: Sequence[Leftover], stage: str, fix: str) -> None:
+    """Raises LeftoversRemain while something of ours costs money."""
+    if any(each.is_billable for each in leftovers):
+        raise LeftoversRemain(
+            f"something that costs money is left in stage {stage}: {dollars(monthly_usd(leftovers))} a month", fix=fix
+        )
 
 
 def monthly_usd(leftovers: Sequence[Leftover]) -> float:

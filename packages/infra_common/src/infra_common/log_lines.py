@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from infra_common.console import Console
 
 POLL_S: Final = 2.0
 _MOST_EVENTS: Final = 10_000
@@ -54,3 +60,16 @@ def lines_since(
         if not follow or until():
             return
         pause(POLL_S)
+
+
+def show_lines(logs: Any, group: str, minutes: int, console: Console, *, follow: bool) -> None:
+    """Lines of the last so many minutes on standard output, with --json one document a line."""
+    count = 0
+    for line in lines_since(logs, group, datetime.now(UTC) - timedelta(minutes=minutes), follow=follow):
+        count += 1
+        if console.as_json:
+            typer.echo(json.dumps({"at": line.at.isoformat(), "stream": line.stream, "text": line.text}))
+        else:
+            typer.echo(f"{line.at:%H:%M:%S} {line.stream.rpartition('/')[2]} {line.text}")
+    if not count:
+        console.note(f"no lines in {group} for {minutes} minutes")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infra_common.option_group import grouped, ungrouped
+
 if TYPE_CHECKING:
     from infra_common.console import Console
     from infra_common.session import AwsSession
@@ -50,9 +52,15 @@ class CommonOptions:
 def with_common_options(
     program: str, situation: Callable[[str | None, str | None, str, Console], Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that gives a command the common options; it gets one `situation` as `here` instead of them."""
+    """A decorator that gives a command the common options; it gets one `situation` as `here` instead of them.
+
+    What the command takes as an `OptionGroup` is an option for each of the group's fields.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters = inspect.signature(command, eval_str=True).parameters.values()
+        taken = [each for each in parameters if each.name != "here"]
+
         @functools.wraps(command)
         def with_options(
             *args: Any,
@@ -67,9 +75,8 @@ def with_common_options(
             from infra_common.console import Console
 
             console = Console(program, as_json=as_json, no_color=no_color, assume_yes=yes)
-            command(*args, here=situation(region, profile, stage, console), **own)
+            command(*args, here=situation(region, profile, stage, console), **grouped(taken, own))
 
-        own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "here"]
         common = [
             _option("stage", StageOption, "dev"),
             _option("region", RegionOption, None),
@@ -79,8 +86,8 @@ def with_common_options(
             _option("no_color", ColorOption, False),
         ]
         described: Any = with_options  # typer reads both, and a function's type has no signature of its own
-        described.__signature__ = inspect.Signature([*own, *common])
-        described.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
+        described.__signature__ = inspect.Signature([*ungrouped(taken), *common])
+        described.__annotations__ = {each.name: each.annotation for each in (*ungrouped(taken), *common)}
         return with_options
 
     return decorate

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import infra_common
 from infra_common.assembly import Assembly, fingerprint, synthesise, synthesise_once
 from infra_common.container_engine import ContainerEngine
+from infra_common.errors import ArtefactMissing
+from infra_common.release_record import NO_DIGEST
 from infra_common.stack_deployment import Deployed, StackDeployment
 
 from speech_infra.causes import explain_failure
 from speech_infra.endpoint import endpoint_state
-from speech_infra.errors import ArtefactMissing
 from speech_infra.images import ImageRecipe, build_image, push_image
 from speech_infra.names import Names
 from speech_infra.options import EndpointOptions
-from speech_infra.release import NO_DIGEST, Release
+from speech_infra.release import Release
 from speech_infra.release_history import live_release
 from speech_infra.target import Target
 from speech_infra.weights import content_of, sync

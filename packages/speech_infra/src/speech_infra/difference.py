@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from infra_common.difference import show_difference as show
+from infra_common.release_record import NO_DIGEST
 
 from speech_infra.deployment import current_release, make_assembly
 from speech_infra.images import ImageRecipe
 from speech_infra.options import EndpointOptions
-from speech_infra.release import NO_DIGEST, Release
+from speech_infra.release import Release
 from speech_infra.target import Target
 
 

@@ -3,11 +3,8 @@
 InfraError (infra_common.errors)
 ├── UsageError
 │   ├── ModelUnknown          a model name that the catalogue does not have
-│   ├── OptionRefused         options that no endpoint can have, with the ones that would do
 │   └── NothingToRollBack     there is no earlier release
 ├── PreconditionError
-│   ├── NotDeployed           the command needs an endpoint that is not there
-│   ├── ArtefactMissing       an image or weights that should be there
 │   └── EndpointInUse         an agent would lose its voice
 └── OutcomeError
     ├── RuleBroken            a stack that breaks one of our own rules
@@ -22,20 +19,8 @@ class ModelUnknown(UsageError):
     """No such model."""
 
 
-class OptionRefused(UsageError):
-    """Options that do not fit each other or the platform."""
-
-
 class NothingToRollBack(UsageError):
     """There is no earlier release."""
-
-
-class NotDeployed(PreconditionError):
-    """The endpoint, or its foundation, is not there."""
-
-
-class ArtefactMissing(PreconditionError):
-    """An image or weights that should be there."""
 
 
 class EndpointInUse(PreconditionError):

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from infra_common.endpoint_parameters import EndpointParameters
-
-from speech_infra.errors import OptionRefused
+from infra_common.errors import OptionRefused
 
 # A bucket's name has at most 63 characters, and ours hold stage, model, account and region.
 _STAGE: Final = re.compile(r"[a-z][a-z0-9]{0,7}")

@@ -6,8 +6,9 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, Self
 
+from infra_common.errors import OptionRefused
+
 from speech_infra.catalogue import SpeechModel, has_gpu
-from speech_infra.errors import OptionRefused
 
 Strategy = Literal["blue-green", "rolling"]
 

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from infra_common.errors import OptionRefused
 from infra_common.ownership import Owner
 
-from speech_infra.errors import OptionRefused
 from speech_infra.names import Names
 
 HOST: Final = "token.actions.githubusercontent.com"

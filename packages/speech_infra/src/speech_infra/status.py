@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from infra_common.alarms import alarm_states
 from infra_common.prices import Price, hosting_price
 from infra_common.stack_state import StackState
 
@@ -140,7 +141,7 @@ def gather(target: Target) -> Status:
         releases=len(release_history(ssm, names.release_parameter)),
         endpoint=endpoint,
         scaling=_scaling(target) if endpoint is not None else None,
-        alarms=_alarms(target),
+        alarms=alarm_states(target.client("cloudwatch"), names.endpoint_stack),
         smoke_test=last_recorded(ssm, names.parameters.prefix),
         price=price,
     )
@@ -156,16 +157,6 @@ def _scaling(target: Target) -> tuple[int, int] | None:
         ServiceNamespace="sagemaker", ResourceIds=[target.names.scalable_resource]
     )["ScalableTargets"]
     return (found[0]["MinCapacity"], found[0]["MaxCapacity"]) if found else None
-
-
-def _alarms(target: Target) -> dict[str, str]:
-    prefix = f"{target.names.endpoint_stack}-Alarms"
-    pages = target.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
-    return {
-        each["AlarmName"].removeprefix(prefix).partition("-")[0][:-8]: each["StateValue"]
-        for page in pages
-        for each in page["MetricAlarms"]
-    }
 
 
 def _smoke_line(found: dict[str, Any] | None) -> str:

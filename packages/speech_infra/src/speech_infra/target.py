@@ -9,13 +9,13 @@ from typing import Final
 
 from infra_common.console import Console
 from infra_common.deployment_target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION, DeploymentTarget
+from infra_common.errors import NotDeployed
 from infra_common.image_store import ImageStore
 from infra_common.ownership import Owner
 from infra_common.session import AwsSession
 from infra_common.stack_state import StackState
 
 from speech_infra.catalogue import SpeechModel, model_named
-from speech_infra.errors import NotDeployed
 from speech_infra.names import Names
 
 TOOL: Final = "speech-infra"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from infra_common.choices import DockerfileOption
 
-from agent_infra.cli.choices import BuilderOption, DockerfileOption, builder_of
+from agent_infra.cli.choices import BuilderOption, builder_of
 from agent_infra.cli.situation import DEFAULT_AGENT, AgentOption, Situation, situated
 
 image_app = typer.Typer(no_args_is_help=True, help="The agent's image: build it, push it, pin its base.")
@@ -76,17 +77,8 @@ def image_push(
 @situated
 def image_pin(*, here: Situation) -> None:
     """Note the digest that the base image's tag has today; commit the file, and every build is from those bytes."""
-    from infra_common.base_image import BaseImage
-    from infra_common.container_engine import ContainerEngine
+    from infra_common.base_image import pin
 
     from agent_infra.images import NOTE, PLATFORM
 
-    note = here.target(DEFAULT_AGENT).root / NOTE
-    engine = ContainerEngine()
-    engine.info()
-    before = BaseImage.read(note)
-    with here.console.step(f"pull {before.image}") as say:
-        after = before.pinned(engine, PLATFORM, say)
-    after.write(note)
-    here.console.result({"image": after.image, "digest": after.digest, "before": before.digest, "note": NOTE})
-    here.console.line(f"{after.image}: {after.digest}" + (" (as before)" if after == before else f", in {NOTE}"))
+    pin(here.target(DEFAULT_AGENT).root, NOTE, PLATFORM, here.console)

@@ -33,8 +33,9 @@ def invoke(
     import sys
     from typing import Any
 
+    from infra_common.errors import OptionRefused
+
     from agent_infra.calling import deployed_caller, format_of, write_answer
-    from agent_infra.errors import OptionRefused
 
     if mode not in {"bidi", "batch"}:
         raise OptionRefused(f"--mode {mode!r}: expected bidi or batch")

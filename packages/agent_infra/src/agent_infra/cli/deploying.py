@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
+from infra_common.choices import AssemblyOption, DigestOption, DockerfileOption, ImageChoices
 
 from agent_infra.cli.choices import (
+    AgentChoices,
     BuilderOption,
-    DigestOption,
-    DockerfileOption,
-    HeaderOption,
-    IdleOption,
-    JwtAudienceOption,
-    JwtClientOption,
-    JwtDiscoveryOption,
-    LifeOption,
     LiveModelIdOption,
-    LogDaysOption,
-    ModelIdOption,
-    SettingOption,
-    SpeechModelOption,
-    TagOption,
-    TopicOption,
-    TracingOption,
-    VpcOption,
-    agent_options,
     builder_of,
     image_recipe,
 )
-from agent_infra.cli.outcome import finish, run_doctor
 from agent_infra.cli.situation import DEFAULT_AGENT, AgentOption, Situation, situated
 
 app = typer.Typer()
@@ -41,24 +22,11 @@ app = typer.Typer()
 def synth(
     *,
     here: Situation,
-    bedrock_model_id: ModelIdOption,
     agent: AgentOption = DEFAULT_AGENT,
-    speech_model: SpeechModelOption = "kokoro-82m",
-    vpc: VpcOption = False,
-    jwt_discovery: JwtDiscoveryOption = None,
-    jwt_clients: JwtClientOption = None,
-    jwt_audiences: JwtAudienceOption = None,
-    headers: HeaderOption = None,
-    idle_s: IdleOption = 900,
-    life_s: LifeOption = 28_800,
-    log_days: LogDaysOption = 30,
-    transaction_search: TracingOption = False,
-    alarm_topic: TopicOption = None,
-    settings: SettingOption = None,
-    tags: TagOption = None,
+    choices: AgentChoices,
     image_digest: DigestOption = None,
     builder: BuilderOption = "docker",
-    output: Annotated[Path | None, typer.Option(help="Default: cdk.out/, a folder for each deployment.")] = None,
+    output: AssemblyOption = None,
 ) -> None:
     """Make the CloudFormation templates, without credentials and without asking AWS.
 
@@ -66,39 +34,25 @@ def synth(
     profile come from cdk.context.json, where `doctor` and `deploy` note them.
     """
     from infra_common.deployment_target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION
+    from infra_common.release_record import NO_DIGEST
 
     from agent_infra.deployment import make_assembly, removal_command
     from agent_infra.model_access import partition_of
     from agent_infra.names import Names
     from agent_infra.plan import Plan
-    from agent_infra.release import NO_DIGEST, Release
+    from agent_infra.release import Release
     from agent_infra.voice import Voice
 
     target = here.target(agent)
-    options = agent_options(
-        bedrock_model_id,
-        settings,
-        tags,
-        speech_model=speech_model,
-        use_vpc=vpc,
-        jwt_discovery=jwt_discovery,
-        jwt_clients=jwt_clients,
-        jwt_audiences=jwt_audiences,
-        headers=headers,
-        idle_s=idle_s,
-        life_s=life_s,
-        log_days=log_days,
-        use_transaction_search=transaction_search,
-        alarm_topic=alarm_topic,
-    )
+    options = choices.options()
     names = Names(here.stage, agent, PLACEHOLDER_ACCOUNT, here.region or PLACEHOLDER_REGION)
-    endpoint = f"speech-{here.stage}-{speech_model}"
+    endpoint = f"speech-{here.stage}-{options.speech_model}"
     arn = f"arn:{partition_of(names.region)}:sagemaker:{names.region}:{names.account}:endpoint/{endpoint}"
     plan = Plan(
         Release(image_digest or NO_DIGEST, Voice(endpoint, arn), options),
-        target.profiles.require(bedrock_model_id, names.region),
+        target.profiles.require(options.bedrock_model_id, names.region),
         removal_command(target),
-        enables_tracing=transaction_search,
+        enables_tracing=options.use_transaction_search,
         has_builder=builder_of(builder) == "codebuild",
     )
     assembly = make_assembly(target, names, plan, output or target.assembly_directory)
@@ -127,23 +81,9 @@ def diff(
 def deploy(
     *,
     here: Situation,
-    bedrock_model_id: ModelIdOption,
     agent: AgentOption = DEFAULT_AGENT,
-    speech_model: SpeechModelOption = "kokoro-82m",
-    vpc: VpcOption = False,
-    jwt_discovery: JwtDiscoveryOption = None,
-    jwt_clients: JwtClientOption = None,
-    jwt_audiences: JwtAudienceOption = None,
-    headers: HeaderOption = None,
-    idle_s: IdleOption = 900,
-    life_s: LifeOption = 28_800,
-    log_days: LogDaysOption = 30,
-    transaction_search: TracingOption = False,
-    alarm_topic: TopicOption = None,
-    settings: SettingOption = None,
-    tags: TagOption = None,
-    dockerfile: DockerfileOption = None,
-    image_digest: DigestOption = None,
+    choices: AgentChoices,
+    image: ImageChoices,
     builder: BuilderOption = "docker",
 ) -> None:
     """Bring an agent up, or up to date: checks, repository and role, image, runtime, endpoint.
@@ -152,30 +92,18 @@ def deploy(
     whether it is done, so it may be interrupted and run again, and a second run changes nothing.
     """
     from infra_common.container_engine import ContainerEngine
+    from infra_common.doctor import require
+    from infra_common.outcome import show_outcome
 
     from agent_infra.deployment import Deployment
     from agent_infra.doctor import checks
+    from agent_infra.status import gather
 
     target = here.target(agent)
     who = builder_of(builder)
-    options = agent_options(
-        bedrock_model_id,
-        settings,
-        tags,
-        speech_model=speech_model,
-        use_vpc=vpc,
-        jwt_discovery=jwt_discovery,
-        jwt_clients=jwt_clients,
-        jwt_audiences=jwt_audiences,
-        headers=headers,
-        idle_s=idle_s,
-        life_s=life_s,
-        log_days=log_days,
-        use_transaction_search=transaction_search,
-        alarm_topic=alarm_topic,
-    )
-    recipe = image_recipe(target, dockerfile, image_digest)
+    options = choices.options()
+    recipe = image_recipe(target, image)
     engine = ContainerEngine()
-    run_doctor(target, checks(target, options, recipe, engine, who))
-    outcome = Deployment(target, options, who).deploy(recipe, image_digest, engine)
-    finish(target, outcome)
+    require(checks(target, options, recipe, engine, who), here.console)
+    outcome = Deployment(target, options, who).deploy(recipe, image.image_digest, engine)
+    show_outcome(outcome.changed, gather(target), target.names.deployment, here.console)

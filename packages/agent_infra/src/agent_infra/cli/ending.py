@@ -53,26 +53,16 @@ def cleanup(
     purge: Annotated[bool, typer.Option("--purge", help="Delete it, after a typed yes. What is shared stays.")] = False,
 ) -> None:
     """Report everything that is left in the account, why it was kept and what it costs a month; from any machine."""
-    from infra_common.errors import LeftoversRemain
-    from infra_common.leftovers import dollars, monthly_usd, report
+    from infra_common.leftovers import purge as delete_for_ever
+    from infra_common.leftovers import report, require_nothing_billable
 
     found = _found(here, agent, whole_stage=whole_stage)
     if purge and any(each.is_ours for each in found):
-        ours = [each for each in found if each.is_ours]
-        here.console.note("\n".join(f"  {each.kind} {each.name} ({each.size})" for each in ours))
-        here.console.confirm(f"Delete these {len(ours)} for ever?", "yes")
-        for each in ours:
-            if each.purge is not None:
-                with here.console.step(f"delete {each.kind} {each.name}"):
-                    each.purge()
+        delete_for_ever(found, here.console)
         found = _found(here, agent, whole_stage=whole_stage)
     report(found, here.console)
-    if any(each.is_billable for each in found):
-        scope = (*(["--whole-stage"] if whole_stage else []), *([] if here.stage == "dev" else ["--stage", here.stage]))
-        raise LeftoversRemain(
-            f"something that costs money is left in stage {here.stage}: {dollars(monthly_usd(found))} a month",
-            fix=" ".join(("agent-infra cleanup --purge", *scope)),
-        )
+    scope = (*(["--whole-stage"] if whole_stage else []), *([] if here.stage == "dev" else ["--stage", here.stage]))
+    require_nothing_billable(found, here.stage, " ".join(("agent-infra cleanup --purge", *scope)))
 
 
 def _found(here: Situation, agent: str | None, *, whole_stage: bool) -> list[Leftover]:

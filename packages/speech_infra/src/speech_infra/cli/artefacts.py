@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import typer
+from infra_common.choices import DockerfileOption
 
-from speech_infra.cli.choices import DockerfileOption, WeightsOption, image_recipe, prepared_weights
+from speech_infra.cli.choices import WeightsOption, prepared_weights
 from speech_infra.cli.situation import DEFAULT_MODEL, ModelArgument, Situation, situated
 
 weights_app = typer.Typer(no_args_is_help=True, help="The model's weights: make them here, send them to the bucket.")
@@ -26,7 +27,8 @@ def weights_prepare(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, we
 @situated
 def weights_sync(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, weights: WeightsOption = None) -> None:
     """Send the weights to the bucket; what is there with the right hash is not sent again."""
-    from speech_infra.errors import NotDeployed
+    from infra_common.errors import NotDeployed
+
     from speech_infra.weights import content_of, sync
 
     target = here.target(model)
@@ -44,11 +46,10 @@ def image_build(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, docker
     """Build the image and tag it by the content of its sources."""
     from infra_common.container_engine import ContainerEngine
 
-    from speech_infra.images import build_image, local_name
+    from speech_infra.images import ImageRecipe, build_image, local_name
 
     target = here.target(model)
-    recipe = image_recipe(target, dockerfile, None)
-    assert recipe is not None  # noqa: S101 - no digest was given
+    recipe = ImageRecipe.of(target.root, target.model, dockerfile)
     engine = ContainerEngine()
     engine.info()
     tag = build_image(target, recipe, engine)
@@ -62,11 +63,10 @@ def image_push(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, dockerf
     """Build the image if its content tag is not in the repository, and push it there."""
     from infra_common.container_engine import ContainerEngine
 
-    from speech_infra.images import build_image, push_image
+    from speech_infra.images import ImageRecipe, build_image, push_image
 
     target = here.target(model)
-    recipe = image_recipe(target, dockerfile, None)
-    assert recipe is not None  # noqa: S101 - no digest was given
+    recipe = ImageRecipe.of(target.root, target.model, dockerfile)
     engine = ContainerEngine()
     tag = recipe.content_tag()
     if target.images.find(tag) is None:
@@ -81,17 +81,8 @@ def image_push(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, dockerf
 @situated
 def image_pin(*, here: Situation) -> None:
     """Note the digest that the base image's tag has today; commit the file, and every build is from those bytes."""
-    from infra_common.base_image import BaseImage
-    from infra_common.container_engine import ContainerEngine
+    from infra_common.base_image import pin
 
     from speech_infra.images import NOTE, PLATFORM
 
-    note = here.target(DEFAULT_MODEL).root / NOTE
-    engine = ContainerEngine()
-    engine.info()
-    before = BaseImage.read(note)
-    with here.console.step(f"pull {before.image}") as say:
-        after = before.pinned(engine, PLATFORM, say)
-    after.write(note)
-    here.console.result({"image": after.image, "digest": after.digest, "before": before.digest, "note": NOTE})
-    here.console.line(f"{after.image}: {after.digest}" + (" (as before)" if after == before else f", in {NOTE}"))
+    pin(here.target(DEFAULT_MODEL).root, NOTE, PLATFORM, here.console)

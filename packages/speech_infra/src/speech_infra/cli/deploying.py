@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
+from infra_common.choices import AssemblyOption, DigestOption, DockerfileOption, ImageChoices
 
-from speech_infra.cli.choices import (
-    DigestOption,
-    DockerfileOption,
-    InstancesOption,
-    InstanceTypeOption,
-    KmsOption,
-    MaxInstancesOption,
-    StrategyOption,
-    TagOption,
-    TopicOption,
-    VpcOption,
-    WeightsOption,
-    endpoint_options,
-    image_recipe,
-    prepared_weights,
-)
-from speech_infra.cli.outcome import SmokeOption, finish, run_doctor
+from speech_infra.cli.choices import EndpointChoices, WeightsOption, image_recipe, prepared_weights
+from speech_infra.cli.outcome import SmokeOption, finish
 from speech_infra.cli.situation import DEFAULT_MODEL, ModelArgument, Situation, situated
 
 app = typer.Typer()
@@ -35,39 +18,23 @@ def synth(
     model: ModelArgument,
     *,
     here: Situation,
-    instance_type: InstanceTypeOption = None,
-    instances: InstancesOption = None,
-    max_instances: MaxInstancesOption = None,
-    strategy: StrategyOption = None,
-    vpc: VpcOption = False,
-    kms_key: KmsOption = None,
-    alarm_topic: TopicOption = None,
-    tags: TagOption = None,
+    endpoint: EndpointChoices,
     image_digest: DigestOption = None,
-    output: Annotated[Path | None, typer.Option(help="Default: cdk.out/, a folder for each deployment.")] = None,
+    output: AssemblyOption = None,
 ) -> None:
     """Make the CloudFormation templates, without credentials and without asking AWS.
 
     Where account, region or image are not known, the templates name a placeholder: zeros.
     """
     from infra_common.deployment_target import PLACEHOLDER_ACCOUNT, PLACEHOLDER_REGION
+    from infra_common.release_record import NO_DIGEST
 
     from speech_infra.deployment import make_assembly
     from speech_infra.names import Names
-    from speech_infra.release import NO_DIGEST, Release
+    from speech_infra.release import Release
 
     target = here.target(model)
-    options = endpoint_options(
-        target.model,
-        tags,
-        instance_type=instance_type,
-        instances=instances,
-        max_instances=max_instances,
-        strategy=strategy,
-        use_vpc=vpc,
-        kms_key=kms_key,
-        alarm_topic=alarm_topic,
-    )
+    options = endpoint.of(target.model)
     release = Release(image_digest or NO_DIGEST, "0" * 32, options)
     names = Names(here.stage, target.model.name, PLACEHOLDER_ACCOUNT, here.region or PLACEHOLDER_REGION)
     assembly = make_assembly(target, names, release, output or target.assembly_directory)
@@ -91,17 +58,9 @@ def deploy(
     model: ModelArgument,
     *,
     here: Situation,
-    instance_type: InstanceTypeOption = None,
-    instances: InstancesOption = None,
-    max_instances: MaxInstancesOption = None,
-    strategy: StrategyOption = None,
-    vpc: VpcOption = False,
-    kms_key: KmsOption = None,
-    alarm_topic: TopicOption = None,
-    tags: TagOption = None,
+    endpoint: EndpointChoices,
     weights: WeightsOption = None,
-    dockerfile: DockerfileOption = None,
-    image_digest: DigestOption = None,
+    image: ImageChoices,
     smoke_test: SmokeOption = True,
 ) -> None:
     """Bring a speech endpoint up, or up to date: checks, storage, weights, image, endpoint, proof.
@@ -110,26 +69,18 @@ def deploy(
     An update that fails its alarms goes back by itself; a creation that failed is cleared away by the next run.
     """
     from infra_common.container_engine import ContainerEngine
+    from infra_common.doctor import require
 
     from speech_infra.deployment import Deployment
+    from speech_infra.doctor import checks
     from speech_infra.kept_key import with_kept_key
 
     target = here.target(model)
-    options = endpoint_options(
-        target.model,
-        tags,
-        instance_type=instance_type,
-        instances=instances,
-        max_instances=max_instances,
-        strategy=strategy,
-        use_vpc=vpc,
-        kms_key=kms_key,
-        alarm_topic=alarm_topic,
-    )
-    recipe = image_recipe(target, dockerfile, image_digest)
+    options = endpoint.of(target.model)
+    recipe = image_recipe(target, image)
     engine = ContainerEngine()
-    run_doctor(target, options, recipe, engine)
+    require(checks(target, options, recipe, engine), here.console)
     ready = prepared_weights(target, weights)
     options = with_kept_key(target, options)
-    outcome = Deployment(target, options).deploy(ready, recipe, image_digest, engine)
+    outcome = Deployment(target, options).deploy(ready, recipe, image.image_digest, engine)
     finish(target, outcome, prove=smoke_test)

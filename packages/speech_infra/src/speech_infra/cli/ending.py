@@ -59,8 +59,8 @@ def cleanup(
     force: ForceOption = False,
 ) -> None:
     """Report everything that is left in the account, why it was kept and what it costs a month; from any machine."""
-    from infra_common.errors import LeftoversRemain
-    from infra_common.leftovers import dollars, monthly_usd, report
+    from infra_common.leftovers import purge as delete_for_ever
+    from infra_common.leftovers import report, require_nothing_billable
 
     from speech_infra.catalogue import MODELS
     from speech_infra.removal import require_unused
@@ -70,24 +70,11 @@ def cleanup(
     if purge and any(each.is_ours for each in found):
         for target in targets:
             require_unused(target, force=force)
-        found = _purge(here, targets, found)
+        delete_for_ever(found, here.console)
+        found = _found(targets)
     report(found, here.console)
-    if any(each.is_billable for each in found):
-        raise LeftoversRemain(
-            f"something that costs money is left in stage {here.stage}: {dollars(monthly_usd(found))} a month",
-            fix=" ".join(("speech-infra cleanup --purge", *(() if here.stage == "dev" else ("--stage", here.stage)))),
-        )
-
-
-def _purge(here: Situation, targets: list[Target], found: list[Leftover]) -> list[Leftover]:
-    ours = [each for each in found if each.is_ours]
-    here.console.note("\n".join(f"  {each.kind} {each.name} ({each.size})" for each in ours))
-    here.console.confirm(f"Delete these {len(ours)} for ever?", "yes")
-    for each in ours:
-        if each.purge is not None:
-            with here.console.step(f"delete {each.kind} {each.name}"):
-                each.purge()
-    return _found(targets)
+    scope = () if here.stage == "dev" else ("--stage", here.stage)
+    require_nothing_billable(found, here.stage, " ".join(("speech-infra cleanup --purge", *scope)))
 
 
 def _found(targets: list[Target]) -> list[Leftover]:

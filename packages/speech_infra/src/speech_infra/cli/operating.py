@@ -63,8 +63,9 @@ def resume(model: ModelArgument = DEFAULT_MODEL, *, here: Situation, smoke_test:
 
 
 def _set_paused(here: Situation, model: str, *, is_paused: bool, prove: bool) -> None:
+    from infra_common.errors import NotDeployed
+
     from speech_infra.deployment import Deployment, current_release
-    from speech_infra.errors import NotDeployed
     from speech_infra.removal import require_unused
 
     target = here.target(model)
