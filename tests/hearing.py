@@ -1,7 +1,7 @@
 """What a listener would write down: speech recognised by a small whisper model that comes from the package index.
 
-tiny.en mishears about one word in twelve of clean speech, so callers allow for it. It wants 16 kHz; linear
-interpolation from 24 kHz is good enough for recognition (it is not for listening).
+tiny.en mishears about one word in twelve of clean speech, so callers allow for it. It wants 16 kHz, and that
+band-limited: what interpolation leaves above 8 kHz folds back onto the fricatives, and of "show" it writes "so".
 """
 
 import re
@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
+import soxr
 from faster_whisper import WhisperModel
 from faster_whisper.audio import pad_or_trim
 from faster_whisper.tokenizer import Tokenizer
@@ -31,7 +32,7 @@ def heard(pcm: bytes, rate_hz: int = 24_000) -> list[str]:
 
 def heard_text(pcm: bytes, rate_hz: int = 24_000) -> str:
     """What whisper writes down, with its capitals, digits and punctuation."""
-    segments, _ = _whisper("int8").transcribe(_resampled(samples(pcm), rate_hz), language="en", beam_size=5)
+    segments, _ = _whisper("int8").transcribe(resampled(samples(pcm), rate_hz), language="en", beam_size=5)
     return " ".join(segment.text.strip() for segment in segments)
 
 
@@ -42,7 +43,7 @@ def certainty(audio: NDArray[np.float32], text: str, rate_hz: int = 24_000) -> f
     """
     whisper = _whisper("float32")
     tokenizer = Tokenizer(whisper.hf_tokenizer, multilingual=False)
-    features = pad_or_trim(whisper.feature_extractor(_resampled(audio, rate_hz)))
+    features = pad_or_trim(whisper.feature_extractor(resampled(audio, rate_hz)))
     tokens = tokenizer.encode(f" {text}")
     frames = round(len(audio) / rate_hz * _ENCODER_FRAMES_A_SECOND)
     (found,) = whisper.model.align(whisper.encode(features), tokenizer.sot_sequence, [tokens], frames)
@@ -67,10 +68,9 @@ def word_errors(expected: list[str], found: list[str]) -> int:
     return row[-1]
 
 
-def _resampled(audio: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32]:
-    count = round(len(audio) * WHISPER_RATE_HZ / rate_hz)
-    resampled = np.interp(np.arange(count) * rate_hz / WHISPER_RATE_HZ, np.arange(len(audio)), audio)
-    return resampled.astype(np.float32)
+def resampled(audio: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32]:
+    """`audio` at whisper's rate: nothing of what it has above 8 kHz is left, at no other frequency."""
+    return np.asarray(soxr.resample(audio, rate_hz, WHISPER_RATE_HZ), dtype=np.float32)
 
 
 @cache
