@@ -15,6 +15,8 @@ from kokoro_weights import prepare
 
 HERE: Final = Path(__file__).resolve().parent
 PACKAGES: Final = ("kokoro_weights", "speech_container", "speech_protocol", "speech_text", "attr", "loguru")
+LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "statistics*.npz")
+"""The tables are what audio inside a sentence is predicted from, which is not measured there."""
 KOKORO_MODULES: Final = ("custom_stft.py", "istftnet.py", "model.py", "modules.py")
 
 
@@ -25,7 +27,7 @@ def pack(target: Path, *, with_weights: bool) -> None:
     for file in ("gpu.py", "gpu_items.json"):
         shutil.copy(HERE / file, target)
     for package in PACKAGES:
-        shutil.copytree(package_folder(package), site / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(package_folder(package), site / package, ignore=LEFT_OUT)
     (site / "kokoro").mkdir()
     (site / "kokoro" / "__init__.py").write_text("")  # kokoro's own imports a front end, which is not needed
     for module in KOKORO_MODULES:

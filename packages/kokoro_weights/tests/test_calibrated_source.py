@@ -11,7 +11,7 @@ from kokoro_weights.calibration import calibrate
 from kokoro_weights.calibration_text import text_digest
 from kokoro_weights.directory import WeightsDirectory
 from kokoro_weights.errors import HashMismatch, StatisticsRefused
-from kokoro_weights.manifest import STATISTICS_PATH
+from kokoro_weights.manifest import NOISE_STATISTICS_PATH, STATISTICS_PATH
 from kokoro_weights.norm_statistics import ENTERING, FEATURES, STATISTICS, Calibrated, NormStatistics
 from kokoro_weights.pins import load, shipped_statistics
 from kokoro_weights.preparation import Place, prepare, prepare_from
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def table_for(weights: WeightsDirectory, *voices: str, models: tuple[str, ...] = ()) -> bytes:
+def table_for(weights: WeightsDirectory, *voices: str, models: tuple[str, ...] = (), noise: bool = False) -> bytes:
     """A table of nothing but ones."""
     entries = {voice: weights.manifest.entry(f"voices/{voice}.bin") for voice in voices}
     digests = {voice: entry.sha256 for voice, entry in entries.items() if entry is not None}
-    calibrated = Calibrated(models or tuple(weights.model_digests), digests, "text")
+    calibrated = Calibrated(models or tuple(weights.model_digests), digests, "text", noise)
     own = FEATURES - ENTERING
     arrays = ((len(voices), FEATURES), (len(voices), STATISTICS), (own,), (FEATURES,), (FEATURES, 1), (1, STATISTICS))
     return NormStatistics(calibrated, *(np.ones(shape, dtype=np.float32) for shape in arrays)).render()
@@ -87,22 +87,57 @@ def test_a_table_whose_bytes_have_changed_is_refused(weights: WeightsDirectory, 
         made.norm_statistics()
 
 
+def test_a_table_with_noise_stands_beside_the_other(weights: WeightsDirectory, cache: Path) -> None:
+    first = calibrated(weights, table_for(weights, "ef_dora"), cache)
+    made = prepare_from(CalibratedSource(first, table_for(weights, "af_heart", noise=True), noise=True), Place(cache))
+    made.verify()
+    assert {STATISTICS_PATH, NOISE_STATISTICS_PATH} < {entry.path for entry in made.manifest.files}
+    plain, noisy = made.norm_statistics(), made.norm_statistics(noise=True)
+    assert plain is not None
+    assert noisy is not None
+    assert (plain.voices, noisy.voices) == (("ef_dora",), ("af_heart",))
+    assert (plain.calibrated.noise, noisy.calibrated.noise) == (False, True)
+    assert first.norm_statistics(noise=True) is None
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_a_table_of_the_other_source_is_refused(weights: WeightsDirectory, cache: Path, noise: bool) -> None:
+    table = table_for(weights, "ef_dora", noise=not noise)
+    made = prepare_from(CalibratedSource(weights, table, noise=noise), Place(cache))
+    with pytest.raises(StatisticsRefused, match=f"measured {'without' if noise else 'with'} noise"):
+        made.norm_statistics(noise=noise)
+
+
+def test_a_table_that_is_too_long_is_not_read(
+    weights: WeightsDirectory, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = calibrated(weights, table_for(weights, "ef_dora"), cache)
+    monkeypatch.setattr("kokoro_weights.norm_statistics.MAX_TABLE_BYTES", 1000)
+    with pytest.raises(StatisticsRefused, match="expected at most 1,000 bytes"):
+        made.norm_statistics()
+
+
 def test_this_packages_table_is_not_for_other_weights(weights: WeightsDirectory) -> None:
     assert weights.norm_statistics() is None
     assert summary(weights)["calibrated_voices"] == 0
 
 
-def test_this_packages_table_is_the_pinned_one_and_has_every_pinned_voice_of_the_pinned_weights() -> None:
+@pytest.mark.parametrize(("path", "noise"), [(STATISTICS_PATH, False), (NOISE_STATISTICS_PATH, True)])
+def test_this_packages_table_is_the_pinned_one_and_has_every_pinned_voice_of_the_pinned_weights(
+    path: str, noise: bool
+) -> None:
     pins = load()
-    table = NormStatistics.parse(shipped_statistics())
+    table = NormStatistics.parse(shipped_statistics(path))
+    assert table.calibrated.noise is noise
     assert set(table.calibrated.models) == {pins.packages.model.sha256, pins.dequantised.sha256}
     assert table.calibrated.voices == pins.voices
     assert table.calibrated.text == text_digest(), "measured on another text than the one that is here"
 
 
 @pytest.mark.weights
-def test_the_packaged_weights_come_calibrated_for_voices_and_blends() -> None:
-    table = prepare("packages").norm_statistics()
+@pytest.mark.parametrize("noise", [False, True])
+def test_the_packaged_weights_come_calibrated_for_voices_and_blends(noise: bool) -> None:
+    table = prepare("packages").norm_statistics(noise=noise)
     assert table is not None
     assert table.knows({"zm_yunyang": 1.0})
     assert table.knows({"af_heart": 0.5, "bm_george": 0.5})

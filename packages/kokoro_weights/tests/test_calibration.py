@@ -105,6 +105,18 @@ def test_other_weights_have_records_of_their_own(speaking: Callable[..., Weights
     assert not other.place.exists()
 
 
+def test_a_source_with_noise_has_records_of_its_own_and_its_table_says_so(
+    weights: WeightsDirectory, tmp_path: Path
+) -> None:
+    plain, noisy = (Calibration(weights, tmp_path, Listener(), noise=noise) for noise in (False, True))
+    assert plain.place != noisy.place
+    noisy.run(["af_heart"], quiet, sentences=2)
+    assert len(plain.records("af_heart").features) == 0
+    assert noisy.fit(["af_heart"]).calibrated.noise
+    plain.run(["af_heart"], quiet, sentences=2)
+    assert not plain.fit(["af_heart"]).calibrated.noise
+
+
 def test_a_voice_that_is_not_there_is_missed(weights: WeightsDirectory, tmp_path: Path) -> None:
     with pytest.raises(VoiceMissing, match="'af_sky' is not one of the 2"):
         Calibration(weights, tmp_path, Listener()).run(["af_sky"], quiet)
@@ -125,12 +137,13 @@ def test_weights_without_an_export_cannot_be_measured(
 
 @pytest.mark.weights
 @pytest.mark.timeout(300)
-def test_a_real_sentence_is_measured_as_it_is_spoken() -> None:
+@pytest.mark.parametrize("noise", [False, True])
+def test_a_real_sentence_is_measured_as_it_is_spoken(noise: bool) -> None:
     from kokoro_weights import prepare
     from kokoro_weights.calibration import ExportObserver
 
     weights = prepare("packages")
-    observe = ExportObserver(weights, threads=2)
+    observe = ExportObserver(weights, threads=2, noise=noise)
     token_ids = [50, 83, 54, 156, 31, 16, 81, 86, 123, 4]  # "həlˈO ðɛɹ."
     (features, statistics), (other, moved) = (
         observe(token_ids, weights.voice(voice)[len(token_ids) - 1], 1.0) for voice in ("af_heart", "bm_george")

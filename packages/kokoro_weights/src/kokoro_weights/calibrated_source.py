@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kokoro_weights.derived_source import copy_files
 from kokoro_weights.digest import Digest
-from kokoro_weights.manifest import STATISTICS_PATH
+from kokoro_weights.manifest import NOISE_STATISTICS_PATH, STATISTICS_PATH
 from kokoro_weights.pins import inputs_digest
 
 if TYPE_CHECKING:
@@ -20,11 +20,12 @@ RECIPE: Final = 1
 
 
 class CalibratedSource:
-    """`weights`: what was measured; `table`: the bytes of its statistics.npz."""
+    """`weights`: what was measured; `table`: the bytes of its table, with the source's noise or without."""
 
-    def __init__(self, weights: WeightsDirectory, table: bytes) -> None:
+    def __init__(self, weights: WeightsDirectory, table: bytes, *, noise: bool = False) -> None:
         self._weights = weights
         self._table = table
+        self._path = NOISE_STATISTICS_PATH if noise else STATISTICS_PATH
 
     @property
     def name(self) -> str:
@@ -39,9 +40,9 @@ class CalibratedSource:
     def fill(self, staging: Staging, progress: Progress) -> ModelIdentity:
         """Copy the directory's files, and write the table beside them."""
         model = self._weights.manifest.model
-        copy_files(self._weights, staging, progress, but=STATISTICS_PATH)
+        copy_files(self._weights, staging, progress, but=self._path)
         staging.write(
-            STATISTICS_PATH,
+            self._path,
             [self._table],
             origin="measured by kokoro-weights calibrate on the files beside it",
             licence=model.licence,

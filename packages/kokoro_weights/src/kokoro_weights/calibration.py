@@ -25,7 +25,7 @@ from kokoro_weights.norm_statistics import FEATURES, STATISTICS, Calibrated, Rec
 from kokoro_weights.pins import load
 from kokoro_weights.preparation import Place, default_cache, prepare_from
 from kokoro_weights.sketch import THINNINGS
-from kokoro_weights.stages import OBSERVED_STAGE, SKETCH_STAGE, TEXT_STAGE, build
+from kokoro_weights.stages import NOISY_TEXT_STAGE, OBSERVED_STAGE, SKETCH_STAGE, TEXT_STAGE, build
 from kokoro_weights.staging import locked, storage_errors
 
 if TYPE_CHECKING:
@@ -67,29 +67,37 @@ def calibrate(
     progress: Counted,
     threads: int = 1,
     sentences: int | None = None,
+    noise: bool = False,
     observe: Observer | None = None,
 ) -> WeightsDirectory:
     """A prepared directory with the files of `weights` and a table of its norm statistics, as `prepare` makes one.
 
     It is made in `cache`, or at exactly `directory`. `voices`: those to measure, all of them unless named.
-    `sentences`: the first so many, all of them unless given. What was measured before costs nothing. Raises what
+    `sentences`: the first so many, all of them unless given. `noise`: the table for engines that draw the source's
+    noise, in place of the one for those that do not. What was measured before costs nothing. Raises what
     `Calibration.run` and `preparation.prepare_from` raise.
     """
     place = cache or default_cache()
-    calibration = Calibration(weights, place, observe)
+    calibration = Calibration(weights, place, observe, noise=noise)
     calibration.run(voices or weights.voice_names, progress, threads=threads, sentences=sentences)
     table = calibration.fit(voices or weights.voice_names)
     target = Place(place) if directory is None else Place(directory.parent, directory)
-    return prepare_from(CalibratedSource(weights, table.render()), target)
+    return prepare_from(CalibratedSource(weights, table.render(), noise=noise), target)
 
 
 class Calibration:
-    """A directory of records for one set of weights. `observe` None: the weights' own ONNX export."""
+    """A directory of records for one set of weights. `observe` None: the weights' own ONNX export.
 
-    def __init__(self, weights: WeightsDirectory, root: Path, observe: Observer | None = None) -> None:
+    `noise`: with KModel's noise in the source (`source_noise`).
+    """
+
+    def __init__(
+        self, weights: WeightsDirectory, root: Path, observe: Observer | None = None, *, noise: bool = False
+    ) -> None:
         self._weights = weights
         self._observe = observe
-        self.place = root / f"calibration-{_key(weights)}"
+        self._noise = noise
+        self.place = root / f"calibration-{_key(weights, noise=noise)}"
 
     def run(self, voices: Sequence[str], progress: Counted, *, threads: int = 1, sentences: int | None = None) -> None:
         """Measure what those voices have no records of yet: all sentences, or the first `sentences` of each.
@@ -116,7 +124,8 @@ class Calibration:
         models = set(self._weights.model_digests)
         if pins.packages.model.sha256 in models:
             models.add(pins.dequantised.sha256)  # the same values in another form
-        return fit(list(digests), self.records, Calibrated(tuple(sorted(models)), digests, text_digest()))
+        calibrated = Calibrated(tuple(sorted(models)), digests, text_digest(), self._noise)
+        return fit(list(digests), self.records, calibrated)
 
     def records(self, voice: str) -> Records:
         """What `run` has measured of a voice: no sentences where it has not."""
@@ -134,7 +143,7 @@ class Calibration:
         for index in range(len(rows), len(lines)):
             yield index
             token_ids = [vocabulary[phoneme] for phoneme in lines[index].phonemes]
-            self._observe = self._observe or ExportObserver(self._weights, threads=threads)
+            self._observe = self._observe or ExportObserver(self._weights, threads=threads, noise=self._noise)
             rows.append(self._observe(token_ids, styles[len(token_ids) - 1], lines[index].speed))
             if len(rows) % _WRITTEN_EVERY == 0 or len(rows) == len(lines):
                 self._write(voice, Records(*map(np.array, zip(*rows, strict=True))))
@@ -155,15 +164,16 @@ class Calibration:
 
 
 class ExportObserver:
-    """The int8 export's graph in float32, on onnxruntime."""
+    """The int8 export's graph in float32, on onnxruntime. `noise`: with KModel's noise in its source."""
 
-    def __init__(self, weights: WeightsDirectory, *, threads: int) -> None:
+    def __init__(self, weights: WeightsDirectory, *, threads: int, noise: bool = False) -> None:
         if weights.onnx_model is None:
             raise SourceUnknown(
                 f"{weights.path}: expected an ONNX export to calibrate with, found none; "
                 "use weights of the source 'packages'"
             )
-        stages = build(weights.onnx_model.read_bytes(), (TEXT_STAGE, OBSERVED_STAGE, SKETCH_STAGE))
+        self._say = NOISY_TEXT_STAGE if noise else TEXT_STAGE
+        stages = build(weights.onnx_model.read_bytes(), (self._say, OBSERVED_STAGE, SKETCH_STAGE))
         self._sessions = {stage.path: _session(data, threads) for stage, data in stages}
 
     def __call__(
@@ -175,7 +185,7 @@ class ExportObserver:
             "style": style.reshape(1, -1),
             "speed": np.array([speed], dtype=np.float32),
         }
-        for stage in (TEXT_STAGE, OBSERVED_STAGE):
+        for stage in (self._say, OBSERVED_STAGE):
             tensors |= self._run(stage, tensors)
         sketch = self._run(SKETCH_STAGE, tensors)
         statistics = as_statistics(tensors["norm_means"].reshape(-1), tensors["norm_variances"].reshape(-1))
@@ -203,7 +213,9 @@ def _session(model: bytes, threads: int) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _key(weights: WeightsDirectory) -> str:
+def _key(weights: WeightsDirectory, *, noise: bool) -> str:
     thinned = " and ".join(str(thinning.columns) for thinning in THINNINGS)
-    parts = (*sorted(weights.model_digests), text_digest(), f"sketch of {thinned}")
+    parts = [*sorted(weights.model_digests), text_digest(), f"sketch of {thinned}"]
+    if noise:
+        parts.append("noise")
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]

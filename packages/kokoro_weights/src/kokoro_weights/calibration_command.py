@@ -36,6 +36,9 @@ def calibrate_command(
         int | None,
         typer.Option(min=2, help="Only the first so many of each voice; 12 are nearly as good.", show_default=False),
     ] = None,
+    noise: Annotated[
+        bool, typer.Option("--noise", help="For engines that draw the noise of the source: torch.")
+    ] = False,
     threads: Annotated[int, typer.Option(min=1, max=64, help="Cores that one sentence may use.")] = 1,
     cache: Annotated[
         Path | None,
@@ -45,9 +48,10 @@ def calibrate_command(
 ) -> None:
     """Measure what audio inside a sentence is predicted from, and print where the weights with that table are.
 
-    Not needed for the source 'packages': its table comes with this program. Other weights have none, and an engine
+    Not needed for the source 'packages': its tables come with this program. Other weights have none, and an engine
     then decodes every sentence whole. Every voice speaks 40 sentences: about two minutes of one core a voice, and two
-    hours for all 54. A run that was interrupted goes on where it stopped.
+    hours for all 54. A run that was interrupted goes on where it stopped. The torch engine, whose source has noise,
+    wants a table of its own: --noise.
 
     Example: kokoro-weights calibrate ./model --directory ./calibrated
     """
@@ -67,6 +71,7 @@ def calibrate_command(
             progress=count,
             threads=threads,
             sentences=sentences,
+            noise=noise,
         )
     if as_json:
         typer.echo(json.dumps(summary(made), indent=2))

@@ -27,6 +27,7 @@ from kokoro_weights.manifest import (
     CONFIG_PATH,
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
+    NOISE_STATISTICS_PATH,
     ONNX_PATH,
     SAFETENSORS_PATH,
     STAGE_PATHS,
@@ -112,23 +113,28 @@ class WeightsDirectory:
         models = (ONNX_PATH, SAFETENSORS_PATH)
         return frozenset(entry.sha256 for entry in self.manifest.files if entry.path in models)
 
-    def norm_statistics(self) -> NormStatistics | None:
+    def norm_statistics(self, *, noise: bool = False) -> NormStatistics | None:
         """What audio inside a sentence is predicted from: this directory's own table, else the one of this package.
 
-        None where the package's belongs to other weights. Voices whose bytes are not the calibrated ones are left out.
-        Raises StatisticsRefused for a table of its own that belongs to other weights or is broken, and a FileRefused
-        where its file has changed.
+        `noise`: the one for engines that draw the noise of the harmonic source. None where the package's belongs to
+        other weights. Voices whose bytes are not the calibrated ones are left out. Raises StatisticsRefused for a table
+        of its own that is too long, broken, or of other weights, and a FileRefused where its file has changed.
         """
-        from kokoro_weights.norm_statistics import NormStatistics  # here, because it needs numpy
+        from kokoro_weights.norm_statistics import MAX_TABLE_BYTES, NormStatistics  # here, because it needs numpy
         from kokoro_weights.pins import shipped_statistics
 
-        entry = self.manifest.entry(STATISTICS_PATH)
-        table = NormStatistics.parse(shipped_statistics() if entry is None else _read_checked(self.path, entry))
+        path = NOISE_STATISTICS_PATH if noise else STATISTICS_PATH
+        entry = self.manifest.entry(path)
+        if entry is not None and entry.size_bytes > MAX_TABLE_BYTES:
+            raise StatisticsRefused(f"{path}: expected at most {MAX_TABLE_BYTES:,} bytes, found {entry.size_bytes:,}")
+        table = NormStatistics.parse(shipped_statistics(path) if entry is None else _read_checked(self.path, entry))
+        if table.calibrated.noise != noise:
+            raise StatisticsRefused(f"{path}: it was measured {'without' if noise else 'with'} noise; calibrate again")
         if not self.model_digests <= set(table.calibrated.models):
             if entry is None:
                 return None
             raise StatisticsRefused(
-                f"{STATISTICS_PATH}: it was made for other weights than those in {self.path}; "
+                f"{path}: it was made for other weights than those in {self.path}; "
                 "calibrate these: `kokoro-weights calibrate`"
             )
         voices = {name: self.manifest.entry(f"voices/{name}.bin") for name in self.voice_names}

@@ -27,6 +27,8 @@ SKETCH_STAGE_PATH: Final = "stages/sketch.onnx"
 WINDOW_STAGE_PATH: Final = "stages/window.onnx"
 STAGE_PATHS: Final = (TEXT_STAGE_PATH, DECODER_STAGE_PATH, GENERATOR_STAGE_PATH, SKETCH_STAGE_PATH, WINDOW_STAGE_PATH)
 STATISTICS_PATH: Final = "statistics.npz"
+NOISE_STATISTICS_PATH: Final = "statistics-noise.npz"
+"""The same for engines that draw the noise of the harmonic source."""
 FORMAT: Final = 1
 MAX_MANIFEST_BYTES: Final = 4 << 20
 """About 300 times what 54 voices need; a longer file is not a manifest and is not read into memory."""

@@ -94,6 +94,8 @@ class Calibrated:
     """Voice name to the hash of its bytes, in the order of the table's rows."""
     text: str
     """The calibration text."""
+    noise: bool = False
+    """Whether the harmonic source had its noise (`source_noise`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +145,7 @@ class NormStatistics:
         names = [self.voices[row] for row in kept]
         known = {name: self.calibrated.voices[name] for name in names}
         return NormStatistics(
-            Calibrated(self.calibrated.models, known, self.calibrated.text),
+            Calibrated(self.calibrated.models, known, self.calibrated.text, self.calibrated.noise),
             self.voice_features[kept],
             self.voice_statistics[kept],
             self.sketch_slopes,
@@ -159,6 +161,7 @@ class NormStatistics:
             "models": list(self.calibrated.models),
             "voices": self.calibrated.voices,
             "text": self.calibrated.text,
+            **({"noise": True} if self.calibrated.noise else {}),
         }
         arrays = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
         file = io.BytesIO()  # members of an .npz carry no date
@@ -174,7 +177,9 @@ class NormStatistics:
                 arrays = {name: file[name] for name in _ARRAYS}
             if header["format"] != FORMAT:
                 raise StatisticsRefused(f"statistics: expected format {FORMAT}, found {header['format']!r}")
-            calibrated = Calibrated(tuple(header["models"]), dict(header["voices"]), str(header["text"]))
+            calibrated = Calibrated(
+                tuple(header["models"]), dict(header["voices"]), str(header["text"]), header.get("noise", False) is True
+            )
         except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise StatisticsRefused(
                 "statistics: expected a table that `kokoro-weights calibrate` wrote, found something else "

@@ -5,7 +5,8 @@ npm package kokoro-js 1.2.1, whose own integrity hash is in `data/pins.json`. Th
 expected to hold the same values; that is an assumption until it has run on a machine with the hub, and a voice that
 differs is refused by name.
 
-`data/statistics.npz` is the table that audio inside a sentence is predicted from, made once by `calibrate`.
+`data/statistics.npz` and `data/statistics-noise.npz` are the tables that audio inside a sentence is predicted from,
+made once by `calibrate`.
 
 `data/config.json` is kokoro's model configuration without its vocabulary; both sources must yield the same
 `config.json`, whose hash is pinned too.
@@ -24,6 +25,7 @@ from kokoro_weights.digest import Digest, require_digest
 from kokoro_weights.errors import ManifestInvalid
 from kokoro_weights.manifest import (
     CONFIG_PATH,
+    NOISE_STATISTICS_PATH,
     ONNX_PATH,
     SAFETENSORS_PATH,
     STATISTICS_PATH,
@@ -96,8 +98,8 @@ class Pins:
     stages: dict[str, Digest]
     """Path to digest of the stages, as made from the same export."""
     hub: HubPins
-    statistics: Digest
-    """data/statistics.npz, which `kokoro-weights calibrate` made for the `packages` source's weights."""
+    statistics: dict[str, Digest]
+    """Path in data to digest of the tables that `kokoro-weights calibrate` made for the `packages` source's weights."""
 
     def voice_digest(self, name: str) -> Digest:
         """The pinned digest of one voice."""
@@ -142,14 +144,14 @@ def load() -> Pins:
             checkpoint_path=hub["checkpoint"]["path"],
             checkpoint_sha256=hub["checkpoint"]["sha256"],
         ),
-        statistics=_digest(raw["statistics"]),
+        statistics={path: _digest(raw["statistics"][path]) for path in (STATISTICS_PATH, NOISE_STATISTICS_PATH)},
     )
 
 
-def shipped_statistics() -> bytes:
-    """The table of norm statistics in this package. Raises HashMismatch where it is not the pinned one."""
-    data = files("kokoro_weights").joinpath("data", STATISTICS_PATH).read_bytes()
-    require_digest(STATISTICS_PATH, expected=load().statistics, found=Digest.of(data))
+def shipped_statistics(path: str) -> bytes:
+    """One of the tables of norm statistics in this package. Raises HashMismatch where it is not the pinned one."""
+    data = files("kokoro_weights").joinpath("data", path).read_bytes()
+    require_digest(path, expected=load().statistics[path], found=Digest.of(data))
     return data
 
 

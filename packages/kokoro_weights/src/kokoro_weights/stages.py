@@ -54,6 +54,7 @@ from kokoro_weights.manifest import (
     WINDOW_STAGE_PATH,
 )
 from kokoro_weights.sketch import SKETCH_MEANS, SKETCH_VARIANCES, SKETCHED_CHANNELS, sketched
+from kokoro_weights.source_noise import noisy
 from kokoro_weights.source_spectra import convolved
 from kokoro_weights.squared_sines import without_sines
 
@@ -112,6 +113,10 @@ def _settled_and_convolved(model: ModelProto) -> ModelProto:
     return settled(convolved(model))
 
 
+def _noisy_settled_and_convolved(model: ModelProto) -> ModelProto:
+    return settled(convolved(noisy(model)))
+
+
 def _without_norms_and_sines(model: ModelProto) -> ModelProto:
     return without_sines(given(model))
 
@@ -153,6 +158,10 @@ OBSERVED_STAGE: Final = Stage(
     observed,
 )
 """A sentence's own statistics, which calibration measures."""
+NOISY_TEXT_STAGE: Final = Stage(
+    "stages/noisy_text.onnx", TEXT_STAGE.inputs, TEXT_STAGE.outputs, _noisy_settled_and_convolved
+)
+"""The text stage with KModel's noise in the source: the same, for the statistics of engines that draw it."""
 
 
 def build(export: bytes, stages: tuple[Stage, ...] = STAGES) -> Iterator[tuple[Stage, bytes]]:

@@ -7,14 +7,16 @@ one pass over the whole: there are no seams to blend and no state to carry. What
 generator's input, 0.6 MB a second of speech.
 """
 
-from collections.abc import Callable
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .chunk_plan import EXACT_BELOW_FRAMES, chunk_frames, chunk_window
+from .chunk_plan import EXACT_BELOW_FRAMES, Window, chunk_frames, chunk_window
 from .engine import FRAME_SAMPLES, KOKORO_LEAD_S, SAMPLE_RATE_HZ, Utterance, Waveform
 from .errors import EngineFailed
 from .stage import Run, Tensors
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from kokoro_weights.norm_statistics import NormStatistics
 
 _EPSILON: Final = np.float32(1e-5)  # of torch.nn.InstanceNorm1d
-_COLUMNS_PER_FRAME: Final = 2
-_SPECTRA_PER_FRAME: Final = 120
+COLUMNS_PER_FRAME: Final = 2
+SPECTRA_PER_FRAME: Final = 120
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +47,7 @@ class ChunkedDecoding:
     """`decode`, `sketch` and `sound` run the stages `decoder`, `sketch` and `window`; `statistics` are those of the
     weights in them.
 
-    `plan`: of how many frames into which chunks.
+    `plan`: of how many frames into which chunks. `max_windows`: how many of one length `sound` takes at once.
     """
 
     def __init__(
@@ -55,12 +57,15 @@ class ChunkedDecoding:
         sketch: Run,
         sound: Run,
         plan: Callable[[int], tuple[int, ...]] = chunk_frames,
+        *,
+        max_windows: int = 1,
     ) -> None:
         self._statistics = statistics
         self._decode = decode
         self._sketch = sketch
         self._sound = sound
         self._plan = plan
+        self._max_windows = max_windows
 
     def takes(self, utterance: Utterance, frames: int) -> bool:
         """Whether an utterance of so many frames is made in chunks. Where not, it is to be decoded exactly."""
@@ -72,6 +77,10 @@ class ChunkedDecoding:
 
     def begin(self, utterance: Utterance, tensors: Tensors) -> Waveform:
         """The first chunk of an utterance that is made in chunks. `tensors`: the text stage's outputs, and `style`."""
+        return self.proceed(self.opened(utterance, tensors))
+
+    def opened(self, utterance: Utterance, tensors: Tensors) -> Utterance:
+        """The utterance with all that its chunks are made from; none has been made."""
         from kokoro_weights.norm_statistics import features  # here: an engine without statistics needs none of it
 
         durations = tensors["durations"].reshape(-1)
@@ -88,31 +97,58 @@ class ChunkedDecoding:
             "norm_factors": factors.reshape(1, -1, 1),
             "norm_offsets": offsets.reshape(1, -1, 1),
         }
-        return self._next(utterance, _Sentence(kept, durations, self._plan(int(durations.sum())), 0))
+        return replace(utterance, progress=_Sentence(kept, durations, self._plan(int(durations.sum())), 0))
 
     def proceed(self, utterance: Utterance) -> Waveform:
-        """The next chunk of an utterance that came as the `rest` of one before it."""
-        if not isinstance(utterance.progress, _Sentence):
-            raise EngineFailed("expected the rest of an utterance that this engine has begun; another one came")
-        return self._next(utterance, utterance.progress)
+        """The next chunk of an utterance that was opened, or came as the `rest` of a chunk before it."""
+        return self.proceed_all([utterance])[0]
 
-    def _next(self, utterance: Utterance, sentence: _Sentence) -> Waveform:
-        window = chunk_window(sentence.chunks, sentence.given)
-        columns = slice(_COLUMNS_PER_FRAME * window.begin, _COLUMNS_PER_FRAME * window.end)
-        spectra = slice(_SPECTRA_PER_FRAME * window.begin, _SPECTRA_PER_FRAME * window.end + 1)
-        audio = self._sound(
-            {
-                **sentence.tensors,
-                "decoded": np.ascontiguousarray(sentence.tensors["decoded"][..., columns]),
-                "harmonics": np.ascontiguousarray(sentence.tensors["harmonics"][..., spectra]),
-            }
-        )["audio"].reshape(-1)
-        frames = window.end - window.begin
-        if len(audio) != frames * FRAME_SAMPLES:
+    def proceed_all(self, batch: Sequence[Utterance]) -> list[Waveform]:
+        """The next chunk of each, in order. What one sounds like does not depend on the others."""
+        sentences = [_begun(utterance) for utterance in batch]
+        windows = [chunk_window(sentence.chunks, sentence.given) for sentence in sentences]
+        of_length: dict[int, list[int]] = defaultdict(list)
+        for index, window in enumerate(windows):
+            of_length[window.end - window.begin].append(index)
+        made: dict[int, Waveform] = {}
+        for frames, indices in of_length.items():
+            for group in itertools.batched(indices, self._max_windows):
+                audio = self._made([(sentences[index], windows[index]) for index in group], frames)
+                for index, row in zip(group, audio, strict=True):
+                    made[index] = _chunk(batch[index], sentences[index], windows[index], row)
+        return [made[index] for index in range(len(batch))]
+
+    def _made(self, windows: Sequence[tuple[_Sentence, Window]], frames: int) -> NDArray[np.float32]:
+        """float32 [windows, samples], of windows that all have so many frames."""
+        parts = [_cut(sentence, window) for sentence, window in windows]
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        audio: NDArray[np.float32] = self._sound(joined)["audio"].reshape(len(windows), -1)
+        if audio.shape[1] != frames * FRAME_SAMPLES:
             raise EngineFailed(
-                f"a window of {frames} frames has {len(audio)} samples; expected {FRAME_SAMPLES} a frame"
+                f"a window of {frames} frames has {audio.shape[1]} samples; expected {FRAME_SAMPLES} a frame"
             )
-        samples = audio[window.skip * FRAME_SAMPLES : (window.skip + window.keep) * FRAME_SAMPLES].copy()
-        after = replace(sentence, given=sentence.given + 1)
-        rest = replace(utterance, progress=after) if after.to_come_s else None
-        return Waveform(samples, sentence.durations, KOKORO_LEAD_S, rest)
+        return audio
+
+
+def _begun(utterance: Utterance) -> _Sentence:
+    if not isinstance(utterance.progress, _Sentence):
+        raise EngineFailed("expected the rest of an utterance that this engine has begun; another one came")
+    return utterance.progress
+
+
+def _cut(sentence: _Sentence, window: Window) -> dict[str, NDArray[np.float32]]:
+    """What the generator needs for a window."""
+    columns = slice(COLUMNS_PER_FRAME * window.begin, COLUMNS_PER_FRAME * window.end)
+    spectra = slice(SPECTRA_PER_FRAME * window.begin, SPECTRA_PER_FRAME * window.end + 1)
+    return {
+        **sentence.tensors,
+        "decoded": sentence.tensors["decoded"][..., columns],
+        "harmonics": sentence.tensors["harmonics"][..., spectra],
+    }
+
+
+def _chunk(utterance: Utterance, sentence: _Sentence, window: Window, audio: NDArray[np.float32]) -> Waveform:
+    samples = audio[window.skip * FRAME_SAMPLES : (window.skip + window.keep) * FRAME_SAMPLES].copy()
+    after = replace(sentence, given=sentence.given + 1)
+    rest = replace(utterance, progress=after) if after.to_come_s else None
+    return Waveform(samples, sentence.durations, KOKORO_LEAD_S, rest)

@@ -134,5 +134,7 @@ def _torch_engine(settings: Settings, weights: "WeightsDirectory") -> Engine:
         raise EngineUnavailable(
             f"the torch engine cannot be imported ({error}); install the extra `speech-container[torch]`"
         ) from error
-    graphs = settings.engine == "torch-graphs"
-    return TorchEngine(weights.safetensors_model, weights.config, threads=settings.engine_threads, graphs=graphs)
+    statistics, graphs = weights.norm_statistics(noise=True), settings.engine == "torch-graphs"
+    return TorchEngine(
+        weights.safetensors_model, weights.config, statistics, threads=settings.engine_threads, graphs=graphs
+    )

@@ -45,18 +45,22 @@ def test_over_the_padding_too_the_statistics_would_be_others(
     assert (found[..., :4] - norms[1](item[None], style)).abs().max() > 0.1
 
 
-def test_statistics_that_are_given_make_a_piece_what_it_is_in_the_whole(norms: Any) -> None:
+def test_norms_that_are_given_make_a_piece_what_it_is_in_the_whole(norms: Any) -> None:
     import torch
-    from speech_container.batched.adaptive_norm import AdaptiveNorms, GivenStatistics
+    from speech_container.batched.adaptive_norm import AdaptiveNorms, SeenStatistics
     from speech_container.batched.extent import Extent
 
     whole, style = torch.randn(1, 5, 20), torch.randn(1, 128)
-    means = [torch.zeros(3), whole.mean(-1)]
-    variances = [torch.ones(3), whole.var(-1, correction=0)]
-    styled = AdaptiveNorms(norms).styled(style, GivenStatistics(means, variances))
+    ours, seen = AdaptiveNorms(norms), SeenStatistics()
+    expected = ours.styled(style, seen)(norms[1], whole, Extent.full(1, 20, whole))
+    means = torch.cat([torch.zeros(1, 3, 1), seen.means[1]], 1)
+    variances = torch.cat([torch.ones(1, 3, 1), seen.variances[1]], 1)
+    gains, shifts = ours.affine(style)
+    factors = gains * torch.rsqrt(variances + ours.epsilon)
     piece = whole[..., 5:9]
-    found = styled(norms[1], piece, Extent.full(1, 4, piece))
-    torch.testing.assert_close(found, norms[1](whole, style)[..., 5:9], rtol=0, atol=1e-9)
+    found = ours.given(factors, shifts - means * factors)(norms[1], piece, Extent.full(1, 4, piece))
+    torch.testing.assert_close(found, expected[..., 5:9], rtol=0, atol=1e-9)
+    torch.testing.assert_close(expected, norms[1](whole, style), rtol=0, atol=1e-9)
 
 
 def test_a_scale_and_shift_of_the_norm_itself_are_heeded(norms: Any) -> None:

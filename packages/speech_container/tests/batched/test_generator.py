@@ -12,7 +12,7 @@ CUTS = 50
 """Two stages of four blocks with six norms, and one cut at the end of each."""
 
 
-def ours(decoder: Any) -> Any:
+def ours(decoder: Any, norms: Any = None) -> Any:
     import torch
     from speech_container.batched.adaptive_norm import AdaptiveNorms
     from speech_container.batched.generator import Generator
@@ -20,7 +20,7 @@ def ours(decoder: Any) -> Any:
 
     generator = decoder.generator
     transform = ShortTransform(generator.stft, torch.zeros(1))
-    return Generator(generator, AdaptiveNorms(generator), transform, torch.float64)
+    return Generator(generator, norms or AdaptiveNorms(generator), transform, torch.float64)
 
 
 def inputs(lengths: Sequence[int], frames: int) -> tuple[Any, Any, Any]:
@@ -86,49 +86,32 @@ def test_a_source_that_goes_on_in_the_padding_would_be_heard(small_decoder: Any)
     assert (generate(x, harmonics, styles, extent) - clean)[:, :1200].abs().max() > 1e-4
 
 
-class Kept:
-    """An item's own statistics, and remembers them."""
-
-    def __init__(self) -> None:
-        self.means: list[Any] = []
-        self.variances: list[Any] = []
-
-    def moments(self, layer: int, x: Any, extent: Any) -> tuple[Any, Any]:
-        from speech_container.batched.adaptive_norm import OwnStatistics
-
-        assert layer == ORDER[len(self.means)]
-        mean, variance = OwnStatistics().moments(layer, x, extent)
-        self.means.append(mean[..., 0])
-        self.variances.append(variance[..., 0])
-        return mean, variance
-
-
-ORDER = [
-    6 * block + norm
-    for block in (0, 2, 3, 4, 1, 5, 6, 7)  # the two blocks of the source come first in kokoro's module
-    for norm in (0, 3, 1, 4, 2, 5)
-]
-"""In which order the numbered norms are used."""
-
-
-def test_pieces_with_the_statistics_of_the_whole_join_without_a_seam(small_decoder: Any) -> None:
+def test_windows_with_the_statistics_of_the_whole_join_without_a_seam(small_decoder: Any) -> None:
     import torch
-    from speech_container.batched.adaptive_norm import GivenStatistics
+    from speech_container.batched.adaptive_norm import AdaptiveNorms, SeenStatistics
     from speech_container.batched.extent import Extent
+
+    seen = SeenStatistics()
+
+    class Watched(AdaptiveNorms):
+        def styled(self, style: Any, statistics: Any) -> Any:
+            return super().styled(style, seen)
 
     frames, around = 20, 4
     x, harmonics, style = inputs([frames], frames)
-    generate = ours(small_decoder)
-    kept = Kept()
-    whole = generate(x, harmonics, style, Extent.full(1, frames, x), kept)
-    ordered = [ORDER.index(layer) for layer in range(len(ORDER))]
-    given = GivenStatistics([kept.means[i] for i in ordered], [kept.variances[i] for i in ordered])
+    norms = Watched(small_decoder.generator)
+    generate = ours(small_decoder, norms)
+    whole = generate(x, harmonics, style, Extent.full(1, frames, x))
+    means, variances = (torch.cat([of[layer] for layer in range(48)], 1) for of in (seen.means, seen.variances))
+    gains, shifts = generate.affine(style)
+    factors = gains * torch.rsqrt(variances + norms.epsilon)
+    offsets = shifts - means * factors
     pieces = []
     for begin in range(0, frames, 5):
         low, high = max(0, begin - around), min(frames, begin + 5 + around)
-        piece = x[..., 2 * low : 2 * high]
-        extent = Extent.full(1, high - low, piece)
-        audio = generate(piece, harmonics[..., 120 * low : 120 * high + 1], style, extent, given)
+        audio = generate.window(
+            x[..., 2 * low : 2 * high], harmonics[..., 120 * low : 120 * high + 1], factors, offsets
+        )
         pieces.append(audio[0, 600 * (begin - low) : 600 * (begin - low + 5)])
     difference = (torch.cat(pieces) - whole[0]).abs().max()
     assert difference < 1e-4 * whole.abs().max()
@@ -160,3 +143,27 @@ def test_convolutions_in_half_precision_stand_between_spectra_in_full(own_decode
     own = halved[1, : 600 * LENGTHS[1]].double()
     assert torch.corrcoef(torch.stack([own, exact[1, : 600 * LENGTHS[1]]]))[0, 1] > 0.99
     assert (halved[0, 600 * LENGTHS[0] :] == 0).all()
+
+
+def test_a_sketch_and_a_window_in_half_precision_are_near_those_in_full(own_decoder: Any) -> None:
+    import torch
+    from speech_container.batched.adaptive_norm import AdaptiveNorms
+    from speech_container.batched.generator import Generator
+    from speech_container.batched.stft import ShortTransform
+
+    x, harmonics, style = inputs([12], 12)
+    full = ours(own_decoder)
+    gains, shifts = full.affine(style)
+    exact, sketched = full.window(x, harmonics, gains, shifts), full.sketch(x, style)
+    generator = own_decoder.generator
+    transform = ShortTransform(generator.stft, torch.zeros(1, dtype=torch.float32))
+    norms = AdaptiveNorms(generator.float())
+    halved = Generator(generator.half(), norms, transform, torch.float16)
+    sound = halved.window(*(each.float() for each in (x, harmonics, gains, shifts)))
+    assert sound.dtype == torch.float32
+    assert sound.shape == exact.shape
+    assert torch.corrcoef(torch.stack([sound[0].double(), exact[0]]))[0, 1] > 0.99
+    for found, expected in zip(halved.sketch(x.float(), style.float()), sketched, strict=True):
+        assert found.dtype == torch.float32
+        assert found.shape == expected.shape == (1, 18 * 8 + 6 * 4, 1)
+        torch.testing.assert_close(found.double(), expected, rtol=0.05, atol=0.05)

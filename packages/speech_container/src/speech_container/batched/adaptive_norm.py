@@ -35,18 +35,24 @@ class OwnStatistics:
         return extent.moments(x)
 
 
-class GivenStatistics:
-    """The same for all items. `means` and `variances`: of each norm, [channels] or [b, channels]."""
+class SeenStatistics:
+    """Each item's own, remembered: `means` and `variances` by the number of the norm."""
 
-    def __init__(self, means: Sequence[Tensor], variances: Sequence[Tensor]) -> None:
-        self._moments = [
-            (mean.reshape(-1, mean.shape[-1], 1), variance.reshape(-1, variance.shape[-1], 1))
-            for mean, variance in zip(means, variances, strict=True)
-        ]
+    def __init__(self) -> None:
+        self.means: dict[int, Tensor] = {}
+        self.variances: dict[int, Tensor] = {}
 
     def moments(self, layer: int, x: Tensor, extent: Extent) -> tuple[Tensor, Tensor]:
         """See `Statistics`."""
-        return self._moments[layer]
+        self.means[layer], self.variances[layer] = found = extent.moments(x)
+        return found
+
+
+class Norms(Protocol):
+    """All norms of one pass."""
+
+    def __call__(self, norm: Module, x: Tensor, extent: Extent) -> Tensor:
+        """[b, channels, steps] → the same, in the type of `x`, which may hold anything in the padding; 0 there."""
 
 
 class AdaptiveNorms:
@@ -68,13 +74,28 @@ class AdaptiveNorms:
         """The number of a norm."""
         return self._layer_of[norm]
 
-    def styled(self, style: Tensor, statistics: Statistics) -> "StyledNorms":
-        """For one pass. `style`: [b, 128]."""
+    def affine(self, style: Tensor) -> tuple[Tensor, Tensor]:
+        """What normalised channels are multiplied with, and what is then added: both [b, all channels, 1].
+
+        `style`: [b, 128].
+        """
         projected = torch.nn.functional.linear(style.to(self._weight.dtype), self._weight, self._bias)
         gamma, beta = projected.chunk(2, 1)
-        gains = ((1 + gamma) * self._scale)[..., None].split_with_sizes(self.channels, 1)
-        offsets = ((1 + gamma) * self._shift + beta)[..., None].split_with_sizes(self.channels, 1)
+        return ((1 + gamma) * self._scale)[..., None], ((1 + gamma) * self._shift + beta)[..., None]
+
+    def split(self, values: Tensor) -> Sequence[Tensor]:
+        """[b, all channels, 1] → [b, channels, 1] for each norm."""
+        parts: Sequence[Tensor] = values.split_with_sizes(self.channels, 1)
+        return parts
+
+    def styled(self, style: Tensor, statistics: Statistics) -> "StyledNorms":
+        """For one pass. `style`: [b, 128]."""
+        gains, offsets = map(self.split, self.affine(style))
         return StyledNorms(self, list(zip(gains, offsets, strict=True)), statistics)
+
+    def given(self, factors: Tensor, offsets: Tensor) -> "GivenNorms":
+        """For one pass whose statistics are known: both [b, all channels, 1]. See `GivenNorms`."""
+        return GivenNorms(self, self.split(factors), self.split(offsets))
 
 
 class StyledNorms:
@@ -86,9 +107,23 @@ class StyledNorms:
         self._statistics = statistics
 
     def __call__(self, norm: Module, x: Tensor, extent: Extent) -> Tensor:
-        """[b, channels, steps] → the same, in the type of `x`, which may hold anything in the padding; 0 there."""
+        """See `Norms`."""
         layer = self._norms.layer(norm)
         gain, offset = self._affine[layer]
         mean, variance = self._statistics.moments(layer, x, extent)
         scale = gain * torch.rsqrt(variance + self._norms.epsilon)
         return extent.cut(torch.addcmul(offset - mean * scale, x, scale).to(x.dtype))
+
+
+class GivenNorms:
+    """x · factor + offset: a norm with factor = gain / √(variance + ε) and offset = shift - mean · factor."""
+
+    def __init__(self, norms: AdaptiveNorms, factors: Sequence[Tensor], offsets: Sequence[Tensor]) -> None:
+        self._norms = norms
+        self._factors = factors
+        self._offsets = offsets
+
+    def __call__(self, norm: Module, x: Tensor, extent: Extent) -> Tensor:
+        """See `Norms`."""
+        layer = self._norms.layer(norm)
+        return extent.cut(torch.addcmul(self._offsets[layer], x, self._factors[layer]).to(x.dtype))

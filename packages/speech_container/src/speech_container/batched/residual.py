@@ -10,11 +10,11 @@ import torch
 from kokoro.istftnet import AdainResBlk1d, AdaINResBlock1
 from torch import Tensor
 
-from .adaptive_norm import StyledNorms
+from .adaptive_norm import Norms
 from .extent import Extent
 
 
-def leaky_block(block: AdainResBlk1d, x: Tensor, norms: StyledNorms, extent: Extent) -> tuple[Tensor, Extent]:
+def leaky_block(block: AdainResBlk1d, x: Tensor, norms: Norms, extent: Extent) -> tuple[Tensor, Extent]:
     """[b, channels, steps] → [b, other channels, steps], and twice the steps where the block doubles them."""
     inner = block.actv(norms(block.norm1, x, extent))
     if block.upsample_type != "none":
@@ -28,7 +28,7 @@ def leaky_block(block: AdainResBlk1d, x: Tensor, norms: StyledNorms, extent: Ext
     return (inner + x) * math.sqrt(0.5), extent
 
 
-def snake_block(block: AdaINResBlock1, x: Tensor, norms: StyledNorms, extent: Extent) -> Tensor:
+def snake_block(block: AdaINResBlock1, x: Tensor, norms: Norms, extent: Extent) -> Tensor:
     """[b, channels, steps] → the same."""
     layers = zip(block.convs1, block.convs2, block.adain1, block.adain2, block.alpha1, block.alpha2, strict=True)
     for first, second, norm1, norm2, alpha1, alpha2 in layers:
