@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 from kokoro_weights import prepare
 from speech_container.engine import Utterance
+from speech_container.pcm import pcm16
 from speech_container.torch_engine import TorchEngine
 
 from benchmarks.low_latency import SENTENCES, VOICES
@@ -72,7 +73,7 @@ def _row(engine: TorchEngine, voice: str, text: str, utterance: Utterance) -> Ro
         Distance.of(audio["whole"], audio["in chunks"]),
         Distance.of(audio["whole"], audio["other noise"]),
         len(expected),
-        {way: word_errors(expected, words(heard_text(_pcm(audio[way])))) for way in WAYS},
+        {way: word_errors(expected, words(heard_text(pcm16(audio[way])))) for way in WAYS},
     )
 
 
@@ -82,10 +83,6 @@ def _chunks(engine: TorchEngine, utterance: Utterance) -> Iterator[Audio]:
         (waveform,) = engine.synthesize([rest])
         yield waveform.samples
         rest = waveform.rest
-
-
-def _pcm(audio: Audio) -> bytes:
-    return (np.clip(audio, -1, 1) * 32767).astype("<i2").tobytes()
 
 
 def _mean(rows: Sequence[Row], way: str, what: str) -> float:

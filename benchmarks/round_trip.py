@@ -21,6 +21,7 @@ import numpy as np
 from num2words import num2words
 from numpy.typing import NDArray
 from speech_container.engine import Utterance
+from speech_container.pcm import pcm16
 from speech_container.settings import ENGINE_NAMES, EngineName, Settings
 from speech_container.studio import open_studio, open_weights, with_engine
 from speech_text import FrontEnd, voice_language
@@ -101,8 +102,7 @@ class Listener:
 
     def hear(self, audio: NDArray[np.float32]) -> str:
         """What whisper writes down, its "6.15pm" as "6:15pm"."""
-        pcm = (np.clip(audio, -1, 1) * 32767).astype("<i2").tobytes()
-        return _POINT_TIME.sub(r"\1:\2", heard_text(pcm))
+        return _POINT_TIME.sub(r"\1:\2", heard_text(pcm16(audio)))
 
     def trip(self, sentence: str) -> Heard:
         """There and back."""

@@ -3,7 +3,11 @@
     uv run kokoro-weights calibrate --directory calibrated
     uv run python -m tools.ship_statistics calibrated
 
-The same with `calibrate --noise` and `ship_statistics calibrated --noise` makes the table for engines that draw noise.
+The table for engines that draw noise is that of 20 sentences a voice:
+
+    uv run kokoro-weights calibrate --noise --sentences 20 --directory calibrated-noise
+    uv run python -m tools.ship_statistics calibrated-noise --noise
+
 The directory has to hold the packaged weights; a table of others would be of no use to anybody.
 """
 

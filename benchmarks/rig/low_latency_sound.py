@@ -12,11 +12,12 @@ import numpy as np
 from kokoro_weights import WeightsDirectory
 from speech_container.chunk_plan import EXACT_BELOW_FRAMES
 from speech_container.engine import FRAME_SAMPLES, SAMPLE_RATE_HZ, Utterance
+from speech_container.pcm import pcm16
 from speech_text import FrontEnd, voice_language
 
 from benchmarks.rig.chunked_sound import ChunkedSound, Ways
 from benchmarks.rig.limit import Limit, limit_table
-from benchmarks.rig.sound import HOP, Audio, Distance, levels_db, power
+from benchmarks.rig.sound import HOP, Distance, levels_db, power
 from benchmarks.round_trip import words
 from tests.hearing import certainty, heard_text, word_errors
 
@@ -101,13 +102,9 @@ def _row(voice: str, text: str, ways: Ways) -> Row:
         served=None if ways.served is None else Distance.of(ways.exact, ways.served),
         seam=float(np.abs(ways.low - ways.one_pass).max()),
         words=len(expected),
-        errors={name: word_errors(expected, words(heard_text(_pcm(audio)))) for name, audio in heard.items()},
+        errors={name: word_errors(expected, words(heard_text(pcm16(audio)))) for name, audio in heard.items()},
         certainty={name: certainty(audio, text) for name, audio in heard.items()},
     )
-
-
-def _pcm(audio: Audio) -> bytes:
-    return (np.clip(audio, -1, 1) * 32767).astype("<i2").tobytes()
 
 
 def sound_limits(rows: Sequence[Row]) -> list[Limit]:

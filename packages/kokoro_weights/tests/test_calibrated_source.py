@@ -98,6 +98,7 @@ def test_a_table_with_noise_stands_beside_the_other(weights: WeightsDirectory, c
     assert (plain.voices, noisy.voices) == (("ef_dora",), ("af_heart",))
     assert (plain.calibrated.noise, noisy.calibrated.noise) == (False, True)
     assert first.norm_statistics(noise=True) is None
+    assert [summary(each)["calibrated_voices_noise"] for each in (first, made)] == [0, 1]
 
 
 @pytest.mark.parametrize("noise", [False, True])

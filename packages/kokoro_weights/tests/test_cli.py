@@ -10,13 +10,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from kokoro_weights.cli import main
+from kokoro_weights.norm_statistics import FEATURES, STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kokoro_weights.directory import WeightsDirectory
+    from numpy.typing import NDArray
 
     type Run = Callable[..., tuple[int, str, str]]
 
@@ -145,6 +148,38 @@ def test_what_cannot_be_calibrated_says_why(run: Run, prepared: WeightsDirectory
     code, out, err = run("calibrate", prepared.path, "--voice", "nobody", "--cache", tmp_path / "new")
     assert (code, out) == (3, "")
     assert "voice 'nobody' is not one of the 2 here" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"), [((), (1, 0)), (("--noise",), (0, 1))], ids=["the source's own", "with noise"]
+)
+def test_what_was_calibrated_is_told(
+    run: Run,
+    speaking: Callable[..., WeightsDirectory],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    counts: tuple[int, int],
+) -> None:
+    """With a stand-in for the model, which takes minutes for it."""
+    noises: list[bool] = []
+
+    class Observer:
+        def __init__(self, _: WeightsDirectory, *, threads: int, noise: bool) -> None:
+            noises.append(noise)
+
+        def __call__(self, *_: object) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            chance = np.random.default_rng(7)
+            return chance.standard_normal(FEATURES, np.float32), chance.standard_normal(STATISTICS, np.float32)
+
+    monkeypatch.setattr("kokoro_weights.calibration.ExportObserver", Observer)
+    weights = speaking("af_heart", "ef_dora")
+    command = ("calibrate", weights.path, "--voice", "ef_dora", "--sentences", "2", "--cache", tmp_path / "new")
+    code, out, err = run(*command, "--json", *options)
+    assert code == 0, err
+    answer: dict[str, Any] = json.loads(out)
+    assert (answer["calibrated_voices"], answer["calibrated_voices_noise"]) == counts
+    assert noises == [bool(options)]
 
 
 def test_without_npm_it_is_one_line_and_exit_5(tmp_path: Path) -> None:

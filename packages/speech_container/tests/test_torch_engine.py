@@ -196,7 +196,7 @@ def test_graphs_without_a_device_are_refused_with_what_to_use_instead(weights: W
 def test_words_are_understood_no_worse_than_those_of_the_export(
     weights: WeightsDirectory, engine: "TorchEngine"
 ) -> None:
-    """In three sentences of other lengths; the recogniser is wrong about one word in twelve of clean speech."""
+    """In three sentences of other lengths."""
     from tests.hearing import heard, word_errors, words
 
     assert weights.onnx_model is not None

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from infra_common.alarms import alarm_states
 from infra_common.parameters import parameter_texts
 from infra_common.stack_state import StackState
+from infra_common.status import alarm_states
 
 from agent_infra.release import Release
 from agent_infra.runtime import RuntimeState, runtime_state

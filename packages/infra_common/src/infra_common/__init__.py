@@ -2,8 +2,8 @@
 
     errors        the tree, whose branches are the exit codes
     console       steps, lines, tables and JSON, on a terminal and off it
-    situation, program
-                  the options of every verb; errors as lines and exit codes
+    situation, choices, option_group, program
+                  the options of every verb, and those of several; errors as lines and exit codes
     deployment_target
                   a stage of an account and region, with the tools to reach it
     session       boto3 clients of one account and region; aws_errors turns what they raise into sentences
@@ -19,6 +19,8 @@
     prices        the Price List, with a dated table behind it
     ownership, resource_tags
                   the tags that say whose a resource is
+    release_record, status
+                  how a release is stored; how things are, and what a verb has changed of them
     parameters, endpoint_parameters
                   SSM parameters; where an endpoint is and who uses it, which the two commands tell each other
     log_lines     a log group's lines, and those that come

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import typer
+
+from infra_common.aws_errors import explained
 from infra_common.errors import CheckFailed, InfraError
 
 if TYPE_CHECKING:
@@ -96,6 +99,25 @@ def require_passed(checked: Iterable[Checked]) -> None:
         first = names[0]
         others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         raise CheckFailed(f"{first.id}: {first.finding.result}{others}; nothing was created", fix=first.finding.fix)
+
+
+def examine(planned: Sequence[Check], console: Console) -> None:
+    """Every check with its result and its fix. Exit code 1 where one failed."""
+    found = run_checks(planned, explained, lambda each: show(each, console))
+    has_failed = any(each.finding.status == "failed" for each in found)
+    console.result({"checks": [each.as_dict() for each in found], "passed": not has_failed})
+    if has_failed:
+        raise typer.Exit(1)
+
+
+def require(planned: Sequence[Check], console: Console) -> None:
+    """Quiet about what is well, unless a terminal looks. Raises CheckFailed."""
+    with console.step("doctor") as say:
+        found = run_checks(planned, explained, lambda each: say(f"{each.id}: {each.finding.result}"))
+        require_passed(found)
+    for each in found:
+        if each.finding.status == "warning":
+            console.warn(f"{each.id}: {each.finding.result}")
 
 
 def _run(check: Check, explain: Callable[[Exception], InfraError | None]) -> Finding:

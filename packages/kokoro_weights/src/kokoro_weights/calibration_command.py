@@ -48,8 +48,8 @@ def calibrate_command(
 ) -> None:
     """Measure what audio inside a sentence is predicted from, and print where the weights with that table are.
 
-    Not needed for the source 'packages': its tables come with this program. Other weights have none, and an engine
-    then decodes every sentence whole. Every voice speaks 40 sentences: about two minutes of one core a voice, and two
+    Not needed for the source 'packages': its tables come with this program. Other weights have none, and an engine then
+    decodes every sentence whole. Every voice speaks 40 sentences: two to three minutes of one core a voice, and two
     hours for all 54. A run that was interrupted goes on where it stopped. The torch engine, whose source has noise,
     wants a table of its own: --noise.
 

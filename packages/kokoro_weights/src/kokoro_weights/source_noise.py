@@ -23,7 +23,7 @@ _SINES: Final = "/decoder/decoder/generator/m_source/l_sin_gen/Mul_5_output_0"
 _VOICED: Final = "/decoder/decoder/generator/m_source/l_sin_gen/Cast_output_0"
 """1 where the pitch is that of a voice, else 0: float32 [1, samples, 1]."""
 _EXCITATION: Final = "/decoder/decoder/generator/m_source/l_sin_gen/Mul_6_output_0"
-_SEED: Final = 5.0
+_SEED: Final = 5.0  # any one: a session that begins anew draws the same again
 
 
 def noisy(model: ModelProto) -> ModelProto:

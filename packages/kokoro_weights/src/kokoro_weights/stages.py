@@ -8,8 +8,8 @@
 
 The first cut lies where the harmonic source enters the generator. Everything before it (about a tenth of the work)
 needs float32: bfloat16 changes the durations and the phase of the source, and so the wave. What comes after takes both:
-in bfloat16 its audio correlates with the float32 one at 0.999. Nothing draws random numbers, and what the export leaves
-to rounding is settled (`harmonic_source`).
+in bfloat16 its audio correlates with the float32 one at 0.999. No stage that ships draws random numbers, and what the
+export leaves to rounding is settled (`harmonic_source`).
 
 The second cut lies where the frame-rate decoder ends, after which every sample is made by convolutions, but for the
 norms (`generator_norms`). `window` is the generator without them: with a = gain / √(variance + ε) and

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def summary(weights: WeightsDirectory) -> dict[str, Any]:
     """What --json says about a prepared directory."""
-    manifest, statistics = weights.manifest, weights.norm_statistics()
+    manifest = weights.manifest
+    plain, noisy = (weights.norm_statistics(noise=noise) for noise in (False, True))
     return {
         "path": str(weights.path),
         "content": manifest.content,
@@ -25,7 +26,8 @@ def summary(weights: WeightsDirectory) -> dict[str, Any]:
         "safetensors_model": str(weights.safetensors_model) if weights.safetensors_model else None,
         "stages": {name: str(path) for name, path in asdict(weights.stages).items()} if weights.stages else None,
         "voices": len(weights.voice_names),
-        "calibrated_voices": len(statistics.voices) if statistics else 0,
+        "calibrated_voices": len(plain.voices) if plain else 0,
+        "calibrated_voices_noise": len(noisy.voices) if noisy else 0,
         "files": len(manifest.files),
         "size_bytes": sum(entry.size_bytes for entry in manifest.files),
     }

@@ -118,7 +118,9 @@ def test_windows_with_the_statistics_of_the_whole_join_without_a_seam(small_deco
 
 
 def test_norms_are_counted_and_have_the_channels_of_their_stage(small_decoder: Any) -> None:
-    channels = ours(small_decoder).channels
+    from speech_container.batched.adaptive_norm import AdaptiveNorms
+
+    channels = AdaptiveNorms(small_decoder.generator).channels
     assert len(channels) == 48
     assert sorted(set(channels)) == [4, 8]
 

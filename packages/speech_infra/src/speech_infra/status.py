@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from infra_common.alarms import alarm_states
 from infra_common.prices import Price, hosting_price
 from infra_common.stack_state import StackState
+from infra_common.status import alarm_states
 
 from speech_infra.endpoint import EndpointState, endpoint_state
 from speech_infra.fallback_prices import DATE, USD_AN_HOUR

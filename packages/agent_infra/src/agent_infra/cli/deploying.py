@@ -22,8 +22,8 @@ app = typer.Typer()
 def synth(
     *,
     here: Situation,
-    agent: AgentOption = DEFAULT_AGENT,
     choices: AgentChoices,
+    agent: AgentOption = DEFAULT_AGENT,
     image_digest: DigestOption = None,
     builder: BuilderOption = "docker",
     output: AssemblyOption = None,
@@ -81,8 +81,8 @@ def diff(
 def deploy(
     *,
     here: Situation,
-    agent: AgentOption = DEFAULT_AGENT,
     choices: AgentChoices,
+    agent: AgentOption = DEFAULT_AGENT,
     image: ImageChoices,
     builder: BuilderOption = "docker",
 ) -> None:
@@ -91,9 +91,9 @@ def deploy(
     It speaks with the endpoint that `speech-infra deploy` has brought up in the same stage. Every step looks first
     whether it is done, so it may be interrupted and run again, and a second run changes nothing.
     """
+    from infra_common.checks import require
     from infra_common.container_engine import ContainerEngine
-    from infra_common.doctor import require
-    from infra_common.outcome import show_outcome
+    from infra_common.status import show_outcome
 
     from agent_infra.deployment import Deployment
     from agent_infra.doctor import checks

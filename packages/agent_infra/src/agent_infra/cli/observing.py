@@ -23,8 +23,8 @@ def doctor(
     builder: BuilderOption = "docker",
 ) -> None:
     """Check whether an agent can be deployed: each failure comes with the command that fixes it. Nothing is changed."""
+    from infra_common.checks import examine
     from infra_common.container_engine import ContainerEngine
-    from infra_common.doctor import examine
     from infra_common.errors import OptionRefused
 
     from agent_infra.doctor import checks
@@ -43,7 +43,7 @@ def doctor(
 @situated
 def status(*, here: Situation, agent: AgentOption = DEFAULT_AGENT) -> None:
     """Show which version is live against what is wanted, its model and voice, alarms, and what it costs."""
-    from infra_common.outcome import show_status
+    from infra_common.status import show_status
 
     from agent_infra.status import gather
 

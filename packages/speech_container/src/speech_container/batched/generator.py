@@ -1,6 +1,5 @@
 """kokoro's iSTFTNet generator: on padded batches, on windows of utterances whose norms are given, and in a sketch."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import torch
@@ -28,11 +27,6 @@ class Generator:
         self._norms = norms
         self._transform = transform
         self._dtype = dtype
-
-    @property
-    def channels(self) -> Sequence[int]:
-        """Of each norm, in the order in which `window` and `affine` have them all."""
-        return self._norms.channels
 
     def affine(self, styles: Tensor) -> tuple[Tensor, Tensor]:
         """The norms' gains and shifts for styles [b, 256]: both [b, all channels, 1]."""

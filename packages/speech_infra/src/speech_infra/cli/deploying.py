@@ -6,7 +6,7 @@ import typer
 from infra_common.choices import AssemblyOption, DigestOption, DockerfileOption, ImageChoices
 
 from speech_infra.cli.choices import EndpointChoices, WeightsOption, image_recipe, prepared_weights
-from speech_infra.cli.outcome import SmokeOption, finish
+from speech_infra.cli.proving import SmokeOption, finish
 from speech_infra.cli.situation import DEFAULT_MODEL, ModelArgument, Situation, situated
 
 app = typer.Typer()
@@ -68,8 +68,8 @@ def deploy(
     Every step looks first whether it is done, so it may be interrupted and run again, and a second run changes nothing.
     An update that fails its alarms goes back by itself; a creation that failed is cleared away by the next run.
     """
+    from infra_common.checks import require
     from infra_common.container_engine import ContainerEngine
-    from infra_common.doctor import require
 
     from speech_infra.deployment import Deployment
     from speech_infra.doctor import checks

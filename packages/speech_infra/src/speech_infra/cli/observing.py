@@ -46,21 +46,22 @@ def doctor(
     image: ImageChoices,
 ) -> None:
     """Check everything that a deployment with the same options needs; each failure comes with what fixes it."""
+    from infra_common.checks import examine
     from infra_common.container_engine import ContainerEngine
-    from infra_common.doctor import examine
 
     from speech_infra.doctor import checks
 
     target = here.target(model)
+    options = endpoint.of(target.model)
     recipe = image_recipe(target, image)
-    examine(checks(target, endpoint.of(target.model), recipe, ContainerEngine()), here.console)
+    examine(checks(target, options, recipe, ContainerEngine()), here.console)
 
 
 @app.command(epilog="Example: speech-infra status kokoro-82m --json")
 @situated
 def status(model: ModelArgument = DEFAULT_MODEL, *, here: Situation) -> None:
     """Show what is live against what is wanted, alarms, the last smoke test, and dollars an hour."""
-    from infra_common.outcome import show_status
+    from infra_common.status import show_status
 
     from speech_infra.status import gather
 

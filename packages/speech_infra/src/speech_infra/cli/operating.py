@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from speech_infra.cli.outcome import SmokeOption, finish
+from speech_infra.cli.proving import SmokeOption, finish
 from speech_infra.cli.situation import DEFAULT_MODEL, ModelArgument, Situation, situated
 
 app = typer.Typer()

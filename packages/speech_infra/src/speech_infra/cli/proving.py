@@ -1,4 +1,4 @@
-"""Verbs that let the endpoint speak: smoke-test, invoke."""
+"""Verbs that let the endpoint speak: smoke-test, invoke; and the proof at the end of those that change it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import typer
 from speech_infra.cli.situation import DEFAULT_MODEL, ModelArgument, Situation, situated
 
 if TYPE_CHECKING:
+    from speech_infra.deployment import Outcome
     from speech_infra.smoke_test import Case
     from speech_infra.target import Target
 
 app = typer.Typer()
+SmokeOption = Annotated[bool, typer.Option("--smoke-test/--no-smoke-test", help="Let it speak at the end.")]
 
 
 @app.command(
@@ -99,3 +101,14 @@ def run_smoke_test(target: Target, junit: Path | None) -> dict[str, Any]:
             fix=f"{target.command('logs')}   (then {target.command('rollback')} where an update brought it)",
         )
     return result.as_dict()
+
+
+def finish(target: Target, outcome: Outcome, *, prove: bool) -> None:
+    """Smoke test and summary."""
+    from infra_common.status import show_outcome
+
+    from speech_infra.status import gather
+
+    if prove and not outcome.release.is_paused:
+        run_smoke_test(target, None)
+    show_outcome(outcome.changed, gather(target), target.names.endpoint, target.console)

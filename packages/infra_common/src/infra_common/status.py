@@ -1,4 +1,4 @@
-"""How a verb that changes something ends: what it changed, and how things are now."""
+"""How things are, as `status` shows it and as every verb that changes something ends."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def show_outcome(changed: Sequence[str], status: Status, name: str, console: Con
     else:
         console.line("Nothing has changed: everything was as wanted already.")
     _show_table(status, name, console)
+
+
+def alarm_states(cloudwatch: Any, stack: str) -> dict[str, str]:
+    """The state of each alarm by its construct's name, of the ones that `stack` makes in its construct Alarms."""
+    prefix = f"{stack}-Alarms"
+    # After it comes the construct's name, with eight hex digits of CDK's, then what CloudFormation adds.
+    pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
+    return {
+        each["AlarmName"].removeprefix(prefix).partition("-")[0][:-8]: each["StateValue"]
+        for page in pages
+        for each in page["MetricAlarms"]
+    }
 
 
 def _show_table(status: Status, name: str, console: Console) -> None:
