@@ -148,3 +148,30 @@ def test_means_count_in_deviations_of_their_channel() -> None:
     left = errors(table, Records(features, statistics), "low")
     assert np.abs(left[:, 0]).max() < 0.01
     assert np.abs(left[:, 1]).mean() > 0.5
+
+
+def test_records_with_another_source_teach_the_map_and_leave_the_means() -> None:
+    """Three sentences of a voice cannot tell what follows what; those beside them do, whatever their own means are."""
+    world = World(alone=0.5)
+    few = {voice: world.speak(voice, 3) for voice in CALIBRATED.voices}
+    many = {voice: world.speak(voice, SENTENCES) for voice in CALIBRATED.voices}
+    away = {voice: Records(found.features + 5, found.statistics - 2) for voice, found in many.items()}
+    alone = fitted(few)
+    names = list(CALIBRATED.voices)
+    taught = fit(
+        names, few.__getitem__, CALIBRATED, beside=away.__getitem__, rank=CAUSES, ridge=1e-3, shares=(0.0, 0.0)
+    )
+    assert taught.voices == alone.voices
+    np.testing.assert_array_equal(taught.voice_features, alone.voice_features)
+    np.testing.assert_array_equal(taught.voice_statistics, alone.voice_statistics)
+    later = world.speak("low", 10)
+    moved = later.statistics - later.statistics.mean(axis=0)
+
+    def unexplained(table: NormStatistics) -> float:
+        left = errors(table, later, "low")
+        return float(np.square(left - left.mean(axis=0)).mean() / np.square(moved).mean())
+
+    assert unexplained(taught) < 0.5 * unexplained(alone)
+    none = Records(np.empty((0, FEATURES), dtype=np.float32), np.empty((0, STATISTICS), dtype=np.float32))
+    same = fit(names, few.__getitem__, CALIBRATED, beside=lambda _: none, rank=CAUSES, ridge=1e-3, shares=(0.0, 0.0))
+    np.testing.assert_array_equal(same.feature_map, alone.feature_map)

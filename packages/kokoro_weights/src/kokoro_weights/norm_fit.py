@@ -44,12 +44,18 @@ def fit(
     records: Callable[[str], Records],
     calibrated: Calibrated,
     *,
+    beside: Callable[[str], Records] | None = None,
     rank: int = RANK,
     ridge: float = RIDGE,
     shares: tuple[float, float] = SHARES,
 ) -> NormStatistics:
-    """The table of `voices`, whose records are asked for one voice at a time."""
+    """The table of `voices`, whose records are asked for one voice at a time.
+
+    `beside`: the same voices' records with another source, less or more of them: S and U · V are learnt from these too.
+    """
     measured = [records(voice) for voice in voices]
+    if beside is not None:
+        measured += [found for voice in voices if len((found := beside(voice)).features)]
     voice_features = np.array([of_voice.features.mean(axis=0, dtype=np.float64) for of_voice in measured])
     voice_statistics = np.array([of_voice.statistics.mean(axis=0, dtype=np.float64) for of_voice in measured])
     features = _beyond([of_voice.features for of_voice in measured], voice_features)
@@ -61,8 +67,8 @@ def fit(
     feature_map, statistics_map = _reduced(features, statistics, _weights(voice_statistics), rank, ridge)
     return NormStatistics(
         calibrated,
-        voice_features.astype(np.float32),
-        voice_statistics.astype(np.float32),
+        voice_features[: len(voices)].astype(np.float32),
+        voice_statistics[: len(voices)].astype(np.float32),
         slopes.astype(np.float32),
         scales,
         feature_map.astype(np.float32),
