@@ -9,10 +9,11 @@ import pytest
 from kokoro_weights import WeightsDirectory, prepare
 from numpy.typing import NDArray
 from speech_container import onnx_session
-from speech_container.chunk_plan import EXACT_BELOW_FRAMES, chunk_frames, chunk_window
-from speech_container.chunked_decoding import ChunkedDecoding
+from speech_container.chunk_plan import EXACT_BELOW_FRAMES, chunk_frames
 from speech_container.engine import FRAME_SAMPLES, KOKORO_LEAD_S, Utterance, Waveform
 from speech_container.errors import EngineFailed
+
+from benchmarks.rig.sound import loudness_changes_db
 
 if TYPE_CHECKING:
     from speech_container.torch_engine import TorchEngine
@@ -60,13 +61,6 @@ def joined(waveforms: list[Waveform]) -> NDArray[np.float32]:
     return np.concatenate([waveform.samples for waveform in waveforms])
 
 
-def loudness(samples: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The root mean square of each quarter of a second."""
-    quarters = samples[: len(samples) // 6000 * 6000].reshape(-1, 6000)
-    found: NDArray[np.float32] = np.sqrt((quarters**2).mean(axis=1))
-    return found
-
-
 @pytest.fixture(scope="module")
 def chunks(engine: "TorchEngine", weights: WeightsDirectory) -> list[Waveform]:
     return in_chunks(engine, utterance(weights, LONG))
@@ -99,9 +93,8 @@ def test_the_chunks_are_those_of_the_plan_and_have_the_whole_sentences_durations
 def test_it_sounds_as_the_whole_sentence_with_the_same_noise_does(chunks: list[Waveform], exact: Waveform) -> None:
     low = joined(chunks)
     assert float(np.corrcoef(exact.samples, low)[0, 1]) > 0.95
-    wanted, found = loudness(exact.samples), loudness(low)
-    heard = wanted > 0.02 * wanted.max()
-    assert float(np.abs(20 * np.log10(found[heard] / wanted[heard])).max()) < 1.5, "in dB"
+    changes_db, _ = loudness_changes_db(exact.samples, low)
+    assert float(changes_db.max()) < 1.5
 
 
 def test_statistics_of_a_source_without_noise_would_be_heard(
@@ -179,54 +172,6 @@ def test_windows_of_one_length_are_made_together(engine: "TorchEngine", weights:
     assert [len(waveform.samples) for waveform in together] == [32 * FRAME_SAMPLES] * 3
     for waveform, rest in zip(together, rests, strict=True):
         np.testing.assert_allclose(waveform.samples, engine.synthesize([rest])[0].samples, rtol=0, atol=1e-5)
-
-
-def test_windows_are_grouped_by_length_and_bounded_in_number() -> None:
-    """With stages that only count: five utterances of two lengths, three windows at most in a run."""
-    runs: list[tuple[int, int]] = []
-
-    def sound(tensors: Any) -> Any:
-        items, frames = len(tensors["decoded"]), tensors["decoded"].shape[-1] // 2
-        runs.append((items, frames))
-        assert tensors["harmonics"].shape == (items, 22, 120 * frames + 1)
-        level = tensors["norm_offsets"][:, :1, 0]
-        return {"audio": np.repeat(level, frames * FRAME_SAMPLES, axis=1)}
-
-    class Table:
-        def predict(self, *_: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-            return np.zeros(9216, dtype=np.float32), np.ones(9216, dtype=np.float32)
-
-    def nothing(_: Any) -> Any:
-        empty = np.zeros((1, 5376, 1), dtype=np.float32)
-        return {"sketch_means": empty, "sketch_variances": empty}
-
-    table: Any = Table()
-    decoding = ChunkedDecoding(table, dict, nothing, sound, max_windows=3)
-
-    def opened(number: int, frames: int) -> Utterance:
-        tensors = {
-            "durations": np.array([frames]),
-            "decoded": np.zeros((1, 512, 2 * frames), dtype=np.float32),
-            "harmonics": np.zeros((1, 22, 120 * frames + 1), dtype=np.float32),
-            "style": np.zeros((1, 256), dtype=np.float32),
-            "norm_gains": np.zeros((1, 9216, 1), dtype=np.float32),
-            "norm_shifts": np.full((1, 9216, 1), number, dtype=np.float32),
-        }
-        return decoding.opened(Utterance((1,), np.zeros(256, dtype=np.float32)), tensors)
-
-    batch = [opened(number, frames=200) for number in range(4)]
-    second = decoding.proceed(batch[0]).rest
-    assert second is not None
-    runs.clear()
-    waveforms = decoding.proceed_all([*batch, second])
-    first_window, second_window = (chunk_window(chunk_frames(200), index) for index in (0, 1))
-    assert runs == [
-        (3, first_window.end - first_window.begin),
-        (1, first_window.end - first_window.begin),
-        (1, second_window.end - second_window.begin),
-    ]
-    assert [float(waveform.samples[0]) for waveform in waveforms] == [0, 1, 2, 3, 0]
-    assert [len(waveform.samples) // FRAME_SAMPLES for waveform in waveforms] == [16, 16, 16, 16, 32]
 
 
 @pytest.mark.parametrize(

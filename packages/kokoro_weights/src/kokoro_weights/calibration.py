@@ -177,8 +177,8 @@ class ExportObserver:
                 f"{weights.path}: expected an ONNX export to calibrate with, found none; "
                 "use weights of the source 'packages'"
             )
-        self._say = NOISY_TEXT_STAGE if noise else TEXT_STAGE
-        stages = build(weights.onnx_model.read_bytes(), (self._say, OBSERVED_STAGE, SKETCH_STAGE))
+        self._text_stage = NOISY_TEXT_STAGE if noise else TEXT_STAGE
+        stages = build(weights.onnx_model.read_bytes(), (self._text_stage, OBSERVED_STAGE, SKETCH_STAGE))
         self._sessions = {stage.path: _session(data, threads) for stage, data in stages}
 
     def __call__(
@@ -190,7 +190,7 @@ class ExportObserver:
             "style": style.reshape(1, -1),
             "speed": np.array([speed], dtype=np.float32),
         }
-        for stage in (self._say, OBSERVED_STAGE):
+        for stage in (self._text_stage, OBSERVED_STAGE):
             tensors |= self._run(stage, tensors)
         sketch = self._run(SKETCH_STAGE, tensors)
         statistics = as_statistics(tensors["norm_means"].reshape(-1), tensors["norm_variances"].reshape(-1))
